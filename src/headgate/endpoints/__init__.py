@@ -1,1 +1,1 @@
-"""Endpoints: they identify the caller, turn a request into a command or a question, and the answer back. No endpoint decides."""
+"""Endpoints: each identifies the caller, turns a request into a command or a question, and returns the answer. None decides."""

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def install_auth(app: FastAPI, auth_services: AuthServices) -> None:
-    """Serve the ways into a deployment."""
+    """Install the routes of authentication, and the handlers of its errors, in `app`."""
     provider = auth_services.authentication.settings.provider
     app.state.auth_services = auth_services
     app.state.provider = ProviderClient(provider, lambda: auth_services.authentication.now) if provider else None
@@ -44,15 +44,17 @@ def install_auth(app: FastAPI, auth_services: AuthServices) -> None:
 
     @app.exception_handler(ProviderError)
     def on_provider(_: Request, error: ProviderError) -> JSONResponse:
-        # What it says is for the operator; whoever logs in can only come again.
+        # The error's text is for the operator, and goes to the log; a user who logs in can only retry.
         log.error("the OpenID Connect provider cannot be used: %s", error)
         return with_retry_after(
-            problem_response(503, "unavailable", "the provider cannot be used; the server's log says why")
+            problem_response(
+                503, "unavailable", "the OpenID Connect provider cannot be used; the server's log says why; retry later"
+            )
         )
 
 
 def _record_denial(request: Request, code: str) -> None:
-    """Record in the deployment's audit that a caller did not prove who it is. The record has no name: that may be a password."""
+    """Record a failed login in the deployment's audit. The record has no name: a user may type a password as the name."""
     deployed: AppState = request.app.state.deployed
     denial = Denial(code, f"{request.method} {request.scope['route'].path}")
     deployment, id = deployed.organizations.deployment, str(request.scope.get(REQUEST, ""))

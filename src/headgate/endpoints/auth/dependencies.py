@@ -1,4 +1,4 @@
-"""What the routes of logins are given: the ways in, and whose session it is."""
+"""Dependencies of the login routes: the authentication services, the session and the client of a request."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -15,30 +15,35 @@ _AGENT = 200
 
 
 def auth_services_of(request: Request) -> AuthServices:
-    """Return the ways in that the application was wired with."""
+    """Return the authentication services that the application was wired with."""
     found: AuthServices = request.app.state.auth_services
     return found
 
 
 def session(request: Request, ways: Annotated[AuthServices, Depends(auth_services_of)]) -> Session:
-    """Return the session that a request presents, or answer 401. A token is none: it logs nobody in or out."""
+    """Return the session that a request presents.
+
+    Raises `ProblemError` 401 without a valid session. A token is not a session: it cannot log a user in or out.
+    """
     secret = require_presented_secret(request)
     if parse_secret(SESSION, secret) is None:
-        raise ProblemError(401, "session-needed", "a token cannot do this, only the session of a login; log in")
+        raise ProblemError(
+            401, "session-needed", "the request needs the session of a login, not a token; log in and send the session"
+        )
     found = ways.authentication.sessions.find(secret)
     if found is None:
-        raise ProblemError(401, "unauthenticated", "the session is unknown or has ended; log in")
+        raise ProblemError(401, "unauthenticated", "the session is unknown, expired or logged out; log in again")
     return found
 
 
 def read_client(request: Request) -> Mapping[str, str]:
-    """Return what a client says of itself, for the list of sessions."""
+    """Return the address and the name (`User-Agent`) of the client, for the list of sessions."""
     host = request.client.host if request.client else ""
     return {"address": host, "agent": client_name_of(request.headers.get("user-agent", ""))}
 
 
 def client_name_of(said: str) -> str:
-    """Return what a client calls itself, as far as that can be shown."""
+    """Return the printable characters of the name that a client sent, at most 200."""
     return "".join(letter for letter in said if letter.isprintable())[:_AGENT]
 
 

@@ -1,4 +1,4 @@
-"""Letting in a device: for programs as a route, for people as a page without scripts."""
+"""Device flow (RFC 8628), the user's side: approve or deny a device by a route, or on a page without scripts."""
 
 from html import escape
 from string import Template
@@ -22,24 +22,26 @@ from headgate.endpoints.common.schemas import StrictSchema
 
 router = APIRouter(tags=["logins"])
 
-# Under the policy that answers are sent with, browsers would not say of a form which page it comes from.
+# The page overrides the referrer policy of all responses (`no-referrer`): under that, a browser sends no origin with a form,
+# and the form's origin is checked against cross-site request forgery.
 _PAGE = Template("""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Headgate: let a device in</title>
+<html lang="en"><head><meta charset="utf-8"><title>Headgate: approve a device</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="same-origin"></head>
-<body><main><h1>Let a device in</h1>$body</main></body></html>
+<body><main><h1>Approve a device</h1>$body</main></body></html>
 """)
 _LOGIN = Template("""$said<form method="post" action="/oauth2/device">
 <input type="hidden" name="user_code" value="$code">
 <p><label>Login name <input name="login" autocomplete="username" required></label></p>
 <p><label>Password <input name="password" type="password" autocomplete="current-password" required></label></p>
 <p><button>Log in</button></p></form>$provider""")
-_PROVIDER = Template('<p><a href="/oidc/login?next=$next">Log in with your company</a></p>')
-_ENTER = Template("""$said<p>You are $name. Whoever holds a device that you let in acts as you there.
-Enter the code only if you see it on a device of your own.</p>
+_PROVIDER = Template('<p><a href="/oidc/login?next=$next">Log in with your company account</a></p>')
+_ENTER = Template("""$said<p>You are logged in as $name. A device that you approve acts as you, for any person who uses the device.
+Enter the code only if you see it on your own device.</p>
 <form method="post" action="/oauth2/device"><input type="hidden" name="csrf" value="$csrf">
 <p><label>Code <input name="user_code" value="$code" autocomplete="off" required></label></p>
-<p><button name="answer" value="allow">Let it in</button> <button name="answer" value="deny">Keep it out</button></p>
+<p><button name="answer" value="allow">Approve the device</button>
+<button name="answer" value="deny">Deny the device</button></p>
 </form>""")
 
 
@@ -49,23 +51,23 @@ class DeviceAnswer(StrictSchema):
     allow: bool
 
 
-@router.post("/api/v1/devices/{code}", status_code=204, **caller_only("the device acts as the caller"))
+@router.post("/api/v1/devices/{code}", status_code=204, **caller_only("an approved device acts as the caller"))
 def answer_device(code: str, body: DeviceAnswer, ways: CurrentAuth, session: CurrentSession) -> None:
-    """Let the device in that shows this code, or keep it out."""
+    """Approve or deny the device that shows this code."""
     ways.devices.answer(code, session, ways.authentication.now, allow=body.allow)
 
 
-@router.get("/oauth2/device", include_in_schema=False, **public("it asks for a login itself"))
+@router.get("/oauth2/device", include_in_schema=False, **public("the page itself asks for a login"))
 def show_code_page(
     request: Request, ways: CurrentAuth, user_code: Annotated[Text, Query(max_length=20)] = ""
 ) -> HTMLResponse:
-    """Return the page where somebody enters the code of a device."""
+    """Return the page where a user enters the code of a device."""
     return _page(request, ways, user_code)
 
 
-@router.post("/oauth2/device", include_in_schema=False, **public("it asks for a login itself"))
+@router.post("/oauth2/device", include_in_schema=False, **public("the page itself asks for a login"))
 def enter(request: Request, fields: Form, ways: CurrentAuth, told: Client) -> Response:
-    """Log in on the page, or let the device in."""
+    """Log in on the page, or approve or deny the device."""
     code, secret = fields.get("user_code", ""), in_cookie(request)
     session = ways.authentication.sessions.find(secret) if secret else None
     if secret is None or session is None:
@@ -76,7 +78,9 @@ def enter(request: Request, fields: Form, ways: CurrentAuth, told: Client) -> Re
         ways.devices.answer(code, session, ways.authentication.now, allow=allow)
     except (NotFoundError, TooOftenError) as error:
         return _page(request, ways, code, str(error), 422)
-    return HTMLResponse(_PAGE.substitute(body=f"<p>{'It is in.' if allow else 'It stays out.'} Close this page.</p>"))
+    return HTMLResponse(
+        _PAGE.substitute(body=f"<p>The device is {'approved' if allow else 'denied'}. Close this page.</p>")
+    )
 
 
 def _log_in(request: Request, ways: AuthServices, login: str, password: str, code: str, told: Client) -> Response:

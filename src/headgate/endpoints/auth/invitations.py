@@ -1,4 +1,4 @@
-"""Invitations: made by who could add somebody, taken by whoever holds the link."""
+"""Invitations: created by a user who could add the new user directly, accepted by the person who holds the link."""
 
 from typing import Annotated, Any
 
@@ -24,21 +24,21 @@ router = APIRouter(prefix="/api/v1/invitations", tags=["logins"])
 
 
 class InvitationCreate(StrictSchema):
-    """Whoever takes it joins with this role on the organization, or on the place that users come into."""
+    """The role that an invited user gets on the organization, or on `place`: the resource that users join under its model."""
 
     role: Annotated[Text, Field(min_length=1, max_length=100)] = "member"
     place: Annotated[Text, Field(max_length=200)] | None = None
 
 
 class IssuedInvitation(WriteAnswer):
-    """`invitation` is the secret to hand over; it stands in this answer only, and not in that of a repeated request."""
+    """`invitation` is the secret to hand over; only this response has it, and the response to a repeated request does not."""
 
     invitation: str | None = None
     ends: float | None = None
 
 
 class InvitationSummary(BaseModel):
-    """An invitation that stands until `ends` (seconds since the epoch), and who made it."""
+    """An invitation that is valid until `ends` (seconds since the epoch), and the user who created it (`by`)."""
 
     id: str
     organization: str
@@ -48,7 +48,7 @@ class InvitationSummary(BaseModel):
 
 
 class InvitationAcceptance(StrictSchema):
-    """Somebody who is no user of the deployment yet. With `cookie` the session is put into the browser's cookie."""
+    """Login name and password of a new user of the deployment. With `cookie` the session is set as the browser's cookie."""
 
     login: LoginName
     password: PasswordText
@@ -56,7 +56,7 @@ class InvitationAcceptance(StrictSchema):
 
 
 class AcceptedInvitation(BaseModel):
-    """The user is in the organization of this id and `name` now; `login` is there for a new user of the deployment."""
+    """The organization that the user has joined, by id and `name`; `login` is set for a new user of the deployment."""
 
     organization: str
     name: str
@@ -75,30 +75,32 @@ class AcceptedInvitation(BaseModel):
 def create_invitation(
     body: InvitationCreate, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
-    """Invite somebody."""
+    """Invite a user to the organization."""
     place = find_resource(organization, caller, body.place) if body.place else None
     command, secret = ways.invitations.draft(organization, caller, body.role, place)
     new = command.invitation
     answer = write.execute(command, id=new.id, ends=new.ends)
-    # The secret is kept nowhere: a repeated request does not get it either.
+    # The secret is stored nowhere: the response to a repeated request does not have it either.
     return answer if write.dry_run else {**answer, "invitation": secret}
 
 
 @router.get(
     "",
     response_model=page_model(InvitationSummary),
-    **caller_only("it lists the caller's own, and everybody's to who manages users"),
+    **caller_only("the list has the caller's own invitations; with `organization.manage_users`, all"),
 )
 def list_invitations(
     organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """List the invitations that stand."""
+    """List the invitations that are not expired, used or withdrawn."""
     found = ways.invitations.list_visible(organization, caller)
     rows = (_format_invitation(each, organization.directory.name(each.by.principal)).model_dump() for each in found)
     return page_of_rows(rows, pages, ("ends", "by", "role"), organization.control.snapshot.revision)
 
 
-@router.delete("/{id}", **DONE, **caller_only("one's own, or with `organization.manage_users`"))
+@router.delete(
+    "/{id}", **DONE, **caller_only("the invitation is the caller's own; another's needs `organization.manage_users`")
+)
 def delete_invitation(
     id: str, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
@@ -109,14 +111,14 @@ def delete_invitation(
         raise build_missing_invitation_error() from None
 
 
-@router.get("/{secret}/accept", **public("whoever is invited is nobody yet; the secret is in the address"))
+@router.get("/{secret}/accept", **public("an invited person is not a user yet; the secret is in the address"))
 def get_invitation(secret: str, ways: CurrentAuth) -> InvitationSummary:
-    """Tell what somebody is invited to."""
+    """Get the organization and the role of an invitation."""
     found = ways.invitations.find(secret)
     return _format_invitation(found, found.by.principal)
 
 
-@router.post("/{secret}/accept", status_code=201, **public("whoever is invited is nobody yet"))
+@router.post("/{secret}/accept", status_code=201, **public("an invited person is not a user yet"))
 def accept_invitation(
     secret: str,
     request: Request,
@@ -125,7 +127,7 @@ def accept_invitation(
     told: Client,
     body: InvitationAcceptance | None = None,
 ) -> AcceptedInvitation:
-    """Join: as the user whose session it is, or as a new one with a login name and password."""
+    """Accept an invitation, as the user of the request's session or as a new user with a login name and password."""
     found = ways.invitations.find(secret)
     if body is None:
         mine = session(request, ways)
@@ -139,7 +141,7 @@ def accept_invitation(
 
 
 def _register(ways: AuthServices, found: Invitation, body: InvitationAcceptance) -> PrincipalId:
-    """Register the user that an invitation is for. Raises `NotFoundError` if another request has just used the invitation."""
+    """Register the new user of an invitation. Raises `NotFoundError` if another request has just used the invitation."""
     try:
         return ways.authentication.newcomer(found.newcomer, body.login, body.password)
     except AlreadyExistsError:

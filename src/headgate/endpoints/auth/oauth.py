@@ -26,14 +26,14 @@ _NOT_KEPT = {"cache-control": "no-store"}
 
 
 class OAuthErrorBody(BaseModel):
-    """An error as OAuth 2.0 wants it."""
+    """An OAuth 2.0 error response (RFC 6749, 5.2)."""
 
     error: str
     error_description: str
 
 
 class OAuthToken(BaseModel):
-    """A secret to send as `Authorization: Bearer`, and for how many seconds it is good."""
+    """An access token, sent as `Authorization: Bearer`, and its lifetime in seconds."""
 
     access_token: str
     token_type: str = "Bearer"  # noqa: S105 (the word of the specification)
@@ -41,7 +41,7 @@ class OAuthToken(BaseModel):
 
 
 class DeviceAuthorizationBody(BaseModel):
-    """What a device shows to a person, and what it polls with."""
+    """The code and addresses that a device shows to its user, and the `device_code` that it polls with."""
 
     device_code: str
     user_code: str
@@ -52,7 +52,7 @@ class DeviceAuthorizationBody(BaseModel):
 
 
 class OAuthError(Exception):
-    """A request that OAuth has a word for."""
+    """An error of an OAuth request; `word` is its OAuth error code, such as `invalid_request`."""
 
     def __init__(self, word: str, detail: str, status: int = 400) -> None:
         super().__init__(detail)
@@ -61,7 +61,7 @@ class OAuthError(Exception):
 
 
 def on_oauth(_: Request, error: Exception) -> JSONResponse:
-    """Return the answer that OAuth wants for an `OAuthError`."""
+    """Return the OAuth 2.0 error response for an `OAuthError`."""
     if not isinstance(error, OAuthError):
         raise error
     known = {"www-authenticate": 'Basic realm="headgate"'} if error.status == 401 else {}  # noqa: PLR2004
@@ -70,17 +70,19 @@ def on_oauth(_: Request, error: Exception) -> JSONResponse:
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
-    """Return the fields of a form. OAuth lets none come twice."""
+    """Return the fields of a form. Raises `OAuthError` for a field that occurs twice, which OAuth forbids."""
     body = await request.body()
     if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise OAuthError("invalid_request", f"send the fields as {_FORM}")
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=50)
     except ValueError:
-        raise OAuthError("invalid_request", "the form is not well formed") from None
+        raise OAuthError(
+            "invalid_request", "the form cannot be parsed; send at most 50 fields, percent-encoded in ASCII"
+        ) from None
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise OAuthError("invalid_request", "a field stands there twice")
+        raise OAuthError("invalid_request", "a field of the form occurs twice; send each field once")
     return fields
 
 
@@ -88,15 +90,15 @@ Form = Annotated[Mapping[str, str], Depends(read_form)]
 
 
 def _takes(reason: str, **fields: str) -> dict[str, Any]:
-    """Describe a route that takes a form and needs no caller."""
+    """Return the OpenAPI description of a route that accepts a form and needs no caller."""
     properties = {name: {"type": "string", "description": text} for name, text in fields.items()}
     content = {_FORM: {"schema": {"type": "object", "properties": properties}}}
     fault: dict[str, Any] = {"model": OAuthErrorBody}
     return {
         "openapi_extra": {PUBLIC: reason, "requestBody": {"content": content}},
         "responses": {
-            400: {**fault, "description": "The request cannot be granted (yet)."},
-            401: {**fault, "description": "That is not the client."},
+            400: {**fault, "description": "The request is invalid, or cannot be granted (yet); `error` is the reason."},
+            401: {**fault, "description": "The client's id or secret is wrong."},
             429: {**fault, "description": "Too many requests."},
             **{code: PROBLEMS[code] for code in (413, 503)},
         },
@@ -107,32 +109,38 @@ def _takes(reason: str, **fields: str) -> dict[str, Any]:
     "/oauth2/token",
     response_model=OAuthToken,
     **_takes(
-        "whoever asks for a token has none yet",
+        "a client that requests a token has none yet",
         grant_type=f"`{_CREDENTIALS}`, or `{_DEVICE}`",
-        client_id="the id of a service principal; or as the name of HTTP Basic",
-        client_secret="one of its tokens; or as the password of HTTP Basic",  # noqa: S106 (a description)
-        device_code="what `/oauth2/device_authorization` gave",
+        client_id="the id of a service principal; or send it as the user name of HTTP Basic",
+        client_secret="a token of the service principal; or send it as the password of HTTP Basic",  # noqa: S106 (a description)
+        device_code="the `device_code` in the response of `/oauth2/device_authorization`",
     ),
 )
 def create_oauth_token(request: Request, fields: Form, ways: CurrentAuth) -> JSONResponse:
-    """Give a short-lived token to a service principal, or a session to a device that was let in."""
+    """Issue a short-lived token to a service principal, or a session to an approved device."""
     kind = fields.get("grant_type")
     if kind == _CREDENTIALS:
         granted = _for_service(ways, *_client(request, fields))
     elif kind == _DEVICE:
         granted = _for_device(ways, fields.get("device_code", ""))
     else:
-        raise OAuthError("unsupported_grant_type", f"`grant_type` is `{_CREDENTIALS}` or `{_DEVICE}`")
+        raise OAuthError(
+            "unsupported_grant_type", f"`grant_type` is missing or not supported; send `{_CREDENTIALS}` or `{_DEVICE}`"
+        )
     return JSONResponse(granted.model_dump(), headers=_NOT_KEPT)
 
 
 @router.post(
-    "/oauth2/device_authorization", **_takes("a device is nobody until it was let in", client_id="what the device is")
+    "/oauth2/device_authorization",
+    **_takes(
+        "a device has no identity until a user approves it",
+        client_id="a name of the device, for the user's list of sessions",
+    ),
 )
 def create_device_authorization(
     request: Request, fields: Form, ways: CurrentAuth, told: Client
 ) -> DeviceAuthorizationBody:
-    """Give a device a code, which somebody enters who is logged in elsewhere."""
+    """Create a code for a device. A user who is logged in elsewhere enters the code to approve the device."""
     said = {**told, "agent": client_name_of(fields.get("client_id", "")) or told["agent"]}
     try:
         asked = ways.devices.ask(said, ways.authentication.now)
@@ -149,9 +157,12 @@ def create_device_authorization(
     )
 
 
-@router.get("/.well-known/oauth-authorization-server", openapi_extra={PUBLIC: "it tells where to log in"})
+@router.get(
+    "/.well-known/oauth-authorization-server",
+    openapi_extra={PUBLIC: "a document of addresses, which a client reads before it logs in"},
+)
 def get_oauth_metadata(request: Request) -> dict[str, Any]:
-    """What is served here of OAuth 2.0 (RFC 8414)."""
+    """Return the OAuth 2.0 authorization server metadata (RFC 8414)."""
     here = base_url(request.scope)
     return {
         "issuer": here,
@@ -179,22 +190,31 @@ def _for_device(ways: AuthServices, code: str) -> OAuthToken:
 
 
 _WAITS = {
-    PendingReason.PENDING: "nobody has entered the code yet",
-    PendingReason.TOO_FAST: "wait for the interval between two requests",
-    PendingReason.DENIED: "the device was not let in",
-    PendingReason.OVER: "this code is not good any more, or never was",
+    PendingReason.PENDING: "no user has entered the code yet; poll again after `interval` seconds",
+    PendingReason.TOO_FAST: "the device polls too fast; wait `interval` seconds between two requests",
+    PendingReason.DENIED: "the user denied the device",
+    PendingReason.OVER: "the device code is unknown, used or expired; request a new one at `/oauth2/device_authorization`",
 }
 
 
 def _client(request: Request, fields: Mapping[str, str]) -> tuple[str, str]:
-    """Return id and secret of the client, from HTTP Basic or from the form; not from both."""
+    """Return id and secret of the client, from HTTP Basic or from the form. Raises `OAuthError` for both."""
     scheme, _, value = request.headers.get("authorization", "").partition(" ")
     if not scheme:
         return fields.get("client_id", ""), fields.get("client_secret", "")
-    if scheme.lower() != "basic" or "client_secret" in fields:
-        raise OAuthError("invalid_request", "prove who the client is in one way: HTTP Basic, or the form")
+    if scheme.lower() != "basic":
+        raise OAuthError(
+            "invalid_request",
+            "`Authorization` is not HTTP Basic; send id and secret of the client as that or in the form",
+        )
+    if "client_secret" in fields:
+        raise OAuthError(
+            "invalid_request", "the client's secret is in HTTP Basic and in the form; send it in one of them"
+        )
     try:
         client, _, secret = base64.b64decode(value, validate=True).decode("ascii").partition(":")
     except (binascii.Error, ValueError):
-        raise OAuthError("invalid_client", "that is no HTTP Basic", 401) from None
+        raise OAuthError(
+            "invalid_client", "`Authorization: Basic` is not followed by `id:secret` in base64; encode both so", 401
+        ) from None
     return unquote_plus(client), unquote_plus(secret)

@@ -1,4 +1,4 @@
-"""Logging in by a password, and one's own sessions."""
+"""Login with a password, and the caller's own sessions and password."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ PasswordText = Annotated[Text, Field(max_length=2000)]
 
 
 class LoginCreate(StrictSchema):
-    """A login name and its password. With `cookie` the session is put into the browser's cookie, and not into the answer."""
+    """A login name and its password. With `cookie` the session is set as the browser's cookie and not in the response."""
 
     login: LoginName
     password: PasswordText
@@ -29,9 +29,9 @@ class LoginCreate(StrictSchema):
 
 
 class LoginResult(BaseModel):
-    """Somebody is logged in until `ends` (seconds since the epoch).
+    """A login that is valid until `ends` (seconds since the epoch).
 
-    `session` is the secret to send as `Authorization: Bearer`; `csrf` is what a page sends beside the cookie instead.
+    `session` is the secret to send as `Authorization: Bearer`; `csrf` is the token that a page sends beside the cookie instead.
     """
 
     id: str
@@ -42,7 +42,7 @@ class LoginResult(BaseModel):
 
 
 class SessionSummary(BaseModel):
-    """A session of one's own; times in seconds since the epoch. `how` is by what: `password`, `oidc`, `device` ..."""
+    """A session of the caller; times in seconds since the epoch. `how` is the login method: `password`, `oidc`, `device` ..."""
 
     id: str
     at: float
@@ -54,31 +54,31 @@ class SessionSummary(BaseModel):
 
 
 class PasswordPatch(StrictSchema):
-    """Another password for oneself."""
+    """The old and the new password of the caller."""
 
     old: PasswordText
     new: PasswordText
 
 
-@router.post("/login", status_code=201, **public("whoever logs in is nobody yet"))
+@router.post("/login", status_code=201, **public("a user who logs in is not identified yet"))
 def log_in(body: LoginCreate, request: Request, response: Response, ways: CurrentAuth, told: Client) -> LoginResult:
-    """Log in by a password."""
+    """Log in with a password."""
     require_own_origin(request)
     started = ways.authentication.log_in(body.login, body.password, told)
     return build_login_result(request, response, started, cookie=body.cookie)
 
 
-@router.post("/logout", status_code=204, **caller_only("it ends the session that it is sent with"))
+@router.post("/logout", status_code=204, **caller_only("the request ends the session that it is sent with"))
 def log_out(request: Request, response: Response, ways: CurrentAuth, session: CurrentSession) -> None:
-    """End this session."""
+    """End the session that the request is sent with."""
     ways.authentication.sessions.end(session.principal, session.id)
     if in_cookie(request) is not None:
         put(request, response, "headgate", "", 0)
 
 
-@router.get("/session", **caller_only("it tells about the session that it is sent with"))
+@router.get("/session", **caller_only("the response is about the session that the request is sent with"))
 def get_session(request: Request, session: CurrentSession) -> LoginResult:
-    """Whose session this is, and what a page sends beside its cookie."""
+    """Get the session that the request is sent with, and the CSRF token that a page sends beside its cookie."""
     return LoginResult(
         id=session.id,
         principal=session.principal,
@@ -87,28 +87,28 @@ def get_session(request: Request, session: CurrentSession) -> LoginResult:
     )
 
 
-@router.get("/sessions", **caller_only("they are the caller's own"))
+@router.get("/sessions", **caller_only("the sessions are the caller's own"))
 def list_sessions(ways: CurrentAuth, session: CurrentSession) -> list[SessionSummary]:
-    """One's own sessions, newest first."""
+    """List the sessions of the caller, newest first."""
     return [_format_session(each, session) for each in ways.authentication.sessions.of(session.principal)]
 
 
-@router.delete("/sessions/{id}", status_code=204, **caller_only("it is the caller's own"))
+@router.delete("/sessions/{id}", status_code=204, **caller_only("the session is the caller's own"))
 def delete_session(id: str, ways: CurrentAuth, session: CurrentSession) -> None:
-    """End one of one's own sessions, wherever it is."""
+    """End a session of the caller, on any device."""
     if id not in {each.id for each in ways.authentication.sessions.of(session.principal)}:
-        raise NotFoundError(f"there is no session `{id}` of yours")
+        raise NotFoundError(f"you have no session `{id}`; `GET /api/v1/sessions` lists your sessions")
     ways.authentication.sessions.end(session.principal, id)
 
 
-@router.post("/password", status_code=204, **caller_only("it is the caller's own"))
+@router.post("/password", status_code=204, **caller_only("the password is the caller's own"))
 def change_password(body: PasswordPatch, ways: CurrentAuth, session: CurrentSession, told: Client) -> None:
-    """Change one's password, and end one's other sessions."""
+    """Change the caller's password, and end the caller's other sessions."""
     ways.authentication.change_password(session, body.old, body.new, told["address"])
 
 
 def build_login_result(request: Request, response: Response, started: NewSession, *, cookie: bool) -> LoginResult:
-    """Return the answer to who has logged in."""
+    """Return the response to a login; with `cookie`, set the session as the browser's cookie."""
     session = started.session
     answer = LoginResult(id=session.id, principal=session.principal, ends=session.ends)
     response.headers["cache-control"] = "no-store"

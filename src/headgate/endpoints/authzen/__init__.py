@@ -1,1 +1,1 @@
-"""AuthZEN 1.0: any policy enforcement point asks here. The endpoint turns requests into questions; what decides is the engine."""
+"""AuthZEN 1.0: decisions for any policy enforcement point. Requests become questions to the engine, which decides."""

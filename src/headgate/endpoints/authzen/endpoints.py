@@ -1,4 +1,4 @@
-"""The endpoints of AuthZEN 1.0, and one request to one of them, answered. No framework: a route only carries the bytes."""
+"""The endpoints of AuthZEN 1.0, and the response to one request. Uses no web framework: the routes pass the bytes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ from headgate.endpoints.authzen.subjects import SubjectResolver
 from headgate.facts.caller import Caller
 
 WELL_KNOWN = "/.well-known/authzen-configuration"
-"""Where the document of a decision point lies, with the decision point's own path behind it."""
+"""The path of the discovery document; the decision point's own path follows it."""
 
 
 def build_configuration(point: str) -> Mapping[str, str]:
-    """Return the document of the decision point at this address, which has no query and no fragment."""
+    """Return the discovery document of the decision point at the address `point`, which has no query and no fragment."""
     endpoints = {each.named: f"{point}{each.path}" for each in ENDPOINTS}
     return {"policy_decision_point": point, **endpoints}
 
 
 TEXT = "text/plain; charset=utf-8"
-"""An error is a sentence, as the specification asks."""
+"""The content type of an error: the specification requires a plain string."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where it is below a decision point, its name in the discovery document, what answers, and whether that takes long."""
+    """An endpoint: its path below the decision point, its name in the discovery document, its function, and whether it is slow."""
 
     path: str
     named: str
@@ -49,7 +49,7 @@ ENDPOINTS = (
 
 
 class Response(NamedTuple):
-    """What goes back, and, for the audit, which decisions it tells of and what it denies to the caller."""
+    """A response, with the decisions that it contains and the denials of the caller, for the audit."""
 
     status: int
     content_type: str
@@ -59,7 +59,7 @@ class Response(NamedTuple):
 
 
 def respond(endpoint: Endpoint, content_type: str, body: bytes, organization: Organization, caller: Caller) -> Response:
-    """Answer a request of a known caller."""
+    """Return the response to a request of an authenticated caller."""
     try:
         answered = endpoint.answers(read_message(content_type, body), SubjectResolver(organization, caller))
     except BadRequestError as error:

@@ -16,17 +16,17 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
 MOST = 1000
-"""So many evaluations in one request at most."""
+"""The largest number of evaluations in one request."""
 
 _MOST_SAID = 20_000
-"""Values of the default action's properties times evaluations, at most: each evaluation reads the properties."""
+"""Upper limit of (values in the default action's properties) x (evaluations): each evaluation reads the properties."""
 
 _NOWHERE = ResourceId("")
-"""What a request names and is not there, or is of another type."""
+"""The id used for a resource that does not exist, or has another type than the request says."""
 
 
 class Answered(NamedTuple):
-    """The object that answers a request, and, for the audit, the decisions that it tells of and the denials of single evaluations."""
+    """The body of a response, with the decisions in it and the denials of single evaluations, for the audit."""
 
     body: Told
     decisions: tuple[Decision, ...] = ()
@@ -38,13 +38,13 @@ _SEMANTICS: Mapping[str, bool | None] = {
     "deny_on_first_deny": False,
     "permit_on_first_permit": True,
 }
-"""After which decision the rest is left out."""
+"""Per semantic, the decision after which the remaining evaluations are skipped; None for no such decision."""
 
 _REQUIRED = ("subject", "action", "resource")
 
 
 class _Request(NamedTuple):
-    """What an evaluation says, or what several have in common; None for what it does not say."""
+    """The parts of an evaluation, or the defaults of several; None for a part that the request leaves out."""
 
     subject: Entity | None
     action: tuple[str, Mapping[str, Any]] | None
@@ -56,14 +56,18 @@ _EMPTY = _Request(None, None, None, None)
 
 
 def evaluate_request(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
-    """Answer one question. Raises `BadRequestError` or `ForbiddenError` where there is none to answer."""
+    """Answer an Access Evaluation.
+
+    Raises `BadRequestError` if the request is malformed, `ForbiddenError` if the caller may not ask about the subject or
+    the past.
+    """
     return _evaluate(_read(source, _EMPTY), asker)
 
 
 def evaluate_many(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
-    """Answer several questions, with defaults from the top of the request; one, where it lists none.
+    """Answer Access Evaluations, with defaults from the top level of the request; a single evaluation if it lists none.
 
-    One that cannot be asked is a deny and does not hinder the others.
+    An invalid evaluation is a deny with an error, and the others are still answered.
     """
     listed = source.get("evaluations")
     if listed is None or listed == []:
@@ -76,13 +80,13 @@ def evaluate_many(source: Mapping[str, Any], asker: SubjectResolver) -> Answered
         if answers[-1].body["decision"] is last:
             break
     decisions = tuple(decision for each in answers for decision in each.decisions)
-    # One record for what the caller lacks, however many evaluations lack it.
+    # One audit record for each action that the caller lacks, even if several evaluations need the action.
     denials = tuple(dict.fromkeys(denial for each in answers for denial in each.denials))
     return Answered({"evaluations": [each.body for each in answers]}, decisions, denials)
 
 
 def resolve_resource(facts: Snapshot, named: Entity) -> ResourceId:
-    """Return the resource of this type that goes by an id or a dotted full name; what is no id where there is none."""
+    """Return the id of the resource with this type and this id or dotted full name; an empty id if there is none."""
     found = facts.resources.get(ResourceId(named.id)) or facts.find(named.id.split("."))
     return found.id if found is not None and found.type == named.type else _NOWHERE
 
@@ -114,7 +118,7 @@ def _evaluate(request: _Request, asker: SubjectResolver) -> Answered:
     except InvalidDocumentError as error:
         raise BadRequestError(f"`action.properties`: {error}") from None
     decision = answers.check(asked, moment.time)
-    # The audit records a resource that is not there by the name that the caller wrote.
+    # The audit records a missing resource by the name that the caller sent.
     recorded = decision if place else decision._replace(question=replace(asked, resource=ResourceId(resource.id)))
     if wanted.explain:
         return Answered(explained_response(decision, resource.id, asker.organization, moment), (recorded,))
@@ -134,22 +138,22 @@ def _parse_evaluations(listed: object) -> Sequence[Mapping[str, Any]]:
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         raise BadRequestError("`evaluations` should be a list of objects")
     if len(listed) > MOST:
-        raise BadRequestError(f"`evaluations` has {len(listed)} members; {MOST} is the most in one request")
+        raise BadRequestError(f"`evaluations` has {len(listed)} members; send at most {MOST} in one request")
     return listed
 
 
 def _bound(defaults: _Request, evaluations: int) -> None:
-    """Raise `BadRequestError` where the properties of the default action are too many for so many evaluations."""
+    """Raise `BadRequestError` if values in the default action's properties times `evaluations` exceeds the limit."""
     said = messages.count_values(defaults.action[1]) if defaults.action else 0
     if said * evaluations > _MOST_SAID:
         raise BadRequestError(
             f"`action.properties` has {said:,} values for {evaluations:,} evaluations; "
-            f"values times evaluations is {_MOST_SAID:,} at most"
+            f"values times evaluations may be {_MOST_SAID:,} at most; send fewer of either"
         )
 
 
 def _last(source: Mapping[str, Any]) -> bool | None:
-    """Return the decision after which no further evaluation is done; None for none."""
+    """Return the decision after which evaluation stops; None to evaluate all."""
     named = messages.optional(source, "options").get("evaluations_semantic", "execute_all")
     if not isinstance(named, str) or named not in _SEMANTICS:
         raise BadRequestError(f"`options.evaluations_semantic` should be one of {', '.join(_SEMANTICS)}")

@@ -1,4 +1,4 @@
-"""Evaluations that are answered at once: by somebody whose token is known, about what is newest, without the reasons."""
+"""Fast path of AuthZEN: evaluations for a caller whose token is cached, on the newest facts, without reasons."""
 
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.authzen.endpoints import ENDPOINTS, respond
@@ -13,7 +13,7 @@ _OK = 200
 
 
 class AtOnce:
-    """What `headgate.endpoints.http.fast_path` asks; everything else is for `headgate.endpoints.authzen.routes`."""
+    """The handler for `headgate.endpoints.http.fast_path`; `headgate.endpoints.authzen.routes` serves all other requests."""
 
     def __init__(self, deployed: AppState, freshness: FreshnessBarrier, glass: BreakGlassStatus) -> None:
         self._deployed = deployed
@@ -21,12 +21,12 @@ class AtOnce:
         self._glass = glass
 
     def knows(self, target: bytes, secret: str) -> str | None:
-        """Return the id of the principal whose secret it is; None if that takes a look, and for what is not asked here."""
+        """Return the id of the secret's principal; None if the secret is not cached, or the target has no fast path."""
         presented = self._deployed.identity.cached(secret) if target in _SHORT else None
         return presented.principal if presented else None
 
     def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
-        """Return the answer, if it is a good one that took no waiting; else None, with nothing done."""
+        """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
         endpoint, deployed = _SHORT[target], self._deployed
         if is_slow(endpoint, body):
             return None

@@ -1,7 +1,7 @@
-"""What AuthZEN's requests say, read from their bodies; and what is said when one cannot be read.
+"""Parsing of AuthZEN request bodies, and the error messages for malformed ones.
 
-The framework is left out on purpose: reading a body into models costs more than a decision. Whatever is not named here is
-ignored, as the specification asks.
+Uses no web framework on purpose: parsing a body into models costs more than a decision. Unknown fields are ignored, as
+the specification requires.
 """
 
 from collections.abc import Mapping
@@ -18,21 +18,21 @@ JSON = "application/json"
 NOTHING: Mapping[str, Any] = {}
 
 LONGEST, LONGEST_ACTION = 1000, 100
-"""So many characters has an id or a type at most, and the name of an action."""
+"""The maximum length in characters of an id or a type, and of an action's name."""
 
 MOST_VALUES = 1000
-"""So many values have the properties of one entity at most, as `size` counts them."""
+"""The maximum number of values in the properties of one entity, as `count_values` counts them."""
 
 _A_VALUE = 100
-"""So many characters of a text count as one value."""
+"""The number of characters of a string that count as one value."""
 
 
 class BadRequestError(Exception):
-    """The request, or one evaluation of it, is not of the form that is asked for."""
+    """The request, or one evaluation of it, is malformed."""
 
 
 class ForbiddenError(Exception):
-    """The caller may not ask this: it lacks `action` on the organization `resource`."""
+    """The caller may not ask the question: it lacks `action` on the organization `resource`."""
 
     def __init__(self, message: str, action: str, resource: ResourceId) -> None:
         super().__init__(message)
@@ -48,9 +48,9 @@ class Entity(NamedTuple):
 
 
 class EvaluationOptions(NamedTuple):
-    """About which facts is asked: of this revision at least, or those of a past revision or time; and whether to say why.
+    """Headgate's options in an evaluation's `context`: a minimum revision, a past revision or time, and whether to explain.
 
-    A time is in seconds since the epoch.
+    Times are in seconds since the epoch.
     """
 
     at_least: int = 0
@@ -60,16 +60,16 @@ class EvaluationOptions(NamedTuple):
 
     @property
     def past(self) -> bool:
-        """Whether it is about facts that are over."""
+        """Whether the question is about past facts."""
         return self.as_of_revision is not None or self.as_of_time is not None
 
 
 NOW = EvaluationOptions()
-"""The newest facts, without the reasons."""
+"""The default: the newest facts, without reasons."""
 
 
 def read_message(content_type: str, body: bytes) -> Mapping[str, Any]:
-    """Return the object that a body is. Raises `BadRequestError` for any other."""
+    """Return the JSON object of a body. Raises `BadRequestError` if the body is anything else."""
     if content_type.partition(";")[0].strip().lower() != JSON:
         raise BadRequestError(f"send the body as `Content-Type: {JSON}`")
     try:
@@ -77,7 +77,7 @@ def read_message(content_type: str, body: bytes) -> Mapping[str, Any]:
     except orjson.JSONDecodeError:
         raise BadRequestError("the body is not JSON") from None
     if not isinstance(found, dict):
-        raise BadRequestError("the body should be an object")
+        raise BadRequestError("the body should be a JSON object")
     return found
 
 
@@ -90,25 +90,27 @@ def object_at(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def optional(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return the object under a key; an empty one where there is none."""
+    """Return the object under a key; an empty one if the key is missing or null."""
     return NOTHING if source.get(key) is None else object_at(source, key)
 
 
 def word(source: Mapping[str, Any], key: str, of: str, longest: int = LONGEST) -> str:
-    """Return the text under a key of an object that goes by the name `of`.
+    """Return the string under a key of the object that messages call `of`.
 
-    Raises `BadRequestError` if there is none, and for a longer one.
+    Raises `BadRequestError` if the string is missing, empty or longer than `longest` characters.
     """
     found = source.get(key)
     if not isinstance(found, str) or not found:
-        raise BadRequestError(f"`{of}.{key}` is missing" if found is None else f"`{of}.{key}` should be a text")
+        raise BadRequestError(
+            f"`{of}.{key}` is missing" if found is None else f"`{of}.{key}` should be a non-empty string"
+        )
     if len(found) > longest:
-        raise BadRequestError(f"`{of}.{key}` has {len(found):,} characters; {longest:,} is the most")
+        raise BadRequestError(f"`{of}.{key}` has {len(found):,} characters; send at most {longest:,}")
     return found
 
 
 def count_values(properties: Mapping[str, Any]) -> int:
-    """Return how many values there are in properties, those in lists and objects too; a long text or key counts as several."""
+    """Return the number of values in properties, including those in lists and objects; a long string or key counts as several."""
     counted, unread = 0, list[Any]((properties,))
     while unread:
         each = unread.pop()
@@ -139,12 +141,12 @@ def parse_entity(source: Mapping[str, Any], key: str) -> Entity:
 
 
 def parse_searched_type(source: Mapping[str, Any], key: str) -> str:
-    """Return the type of what is searched for; an id of it means nothing."""
+    """Return the type to search for; an `id` beside it is ignored."""
     return word(object_at(source, key), "type", key)
 
 
 def parse_action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the name of the action, and what else is said of the call."""
+    """Return the name and the properties of the action."""
     found = object_at(source, "action")
     name = found.get("name")
     if isinstance(name, str) and 0 < len(name) <= LONGEST_ACTION and "properties" not in found:
@@ -153,7 +155,7 @@ def parse_action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def parse_context(source: Mapping[str, Any]) -> EvaluationOptions:
-    """Return what the context says to Headgate; what there is none of, is not asked for."""
+    """Return Headgate's options in the context; an option that is left out has its default."""
     found = optional(source, "context")
     revision, time = _as_of(found.get("as_of"))
     return EvaluationOptions(_number(found, "at_least"), revision, time, explain=_switch(found, "explain"))
@@ -162,14 +164,14 @@ def parse_context(source: Mapping[str, Any]) -> EvaluationOptions:
 def _properties(source: Mapping[str, Any], of: str) -> Mapping[str, Any]:
     found = optional(source, "properties")
     if (there := count_values(found)) > MOST_VALUES:
-        raise BadRequestError(f"`{of}.properties` has {there:,} values; {MOST_VALUES:,} is the most")
+        raise BadRequestError(f"`{of}.properties` has {there:,} values; send at most {MOST_VALUES:,}")
     return found
 
 
 def _number(source: Mapping[str, Any], key: str) -> int:
     found = source.get(key, 0)
     if not _is_revision(found):
-        raise BadRequestError(f"`context.{key}` should be a revision, which is a whole number")
+        raise BadRequestError(f"`context.{key}` should be a revision: a whole number, 0 or more")
     return found
 
 
@@ -189,9 +191,9 @@ def _as_of(value: object) -> tuple[int | None, float | None]:
         time = datetime.fromisoformat(value if isinstance(value, str) else "")
         if time.tzinfo is not None:
             return None, time.timestamp()
-    except (ValueError, OverflowError):  # no time, or one that no clock shows
+    except (ValueError, OverflowError):  # not a time, or out of range
         pass
-    raise BadRequestError("`context.as_of` should be a revision, or a time with its zone as in RFC 3339")
+    raise BadRequestError("`context.as_of` should be a revision, or an RFC 3339 time with a time zone")
 
 
 def _is_revision(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""AuthZEN's routes in the application's OpenAPI document, which a framework makes that does not serve them."""
+"""AuthZEN in the application's OpenAPI document: FastAPI generates the document, and does not serve the AuthZEN routes."""
 
 from importlib.resources import files
 from typing import Any
@@ -10,7 +10,7 @@ from headgate.endpoints.authzen.endpoints import WELL_KNOWN
 
 
 def add_authzen_paths(app: FastAPI) -> None:
-    """Have the OpenAPI document of an application tell of AuthZEN's routes too."""
+    """Add the routes of AuthZEN to the OpenAPI document of an application."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -19,7 +19,7 @@ def add_authzen_paths(app: FastAPI) -> None:
             _add(found)
         return found
 
-    setattr(app, "openapi", openapi)  # noqa: B010 (the framework's own way; a type checker takes it for a method)
+    setattr(app, "openapi", openapi)  # noqa: B010 (FastAPI documents that way; a type checker regards `openapi` as a method)
 
 
 def _add(found: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ def _add(found: dict[str, Any]) -> None:
 
 
 def _error(text: str) -> dict[str, Any]:
-    """Return an error: a sentence, as AuthZEN asks; a problem, where what stands around every endpoint answers."""
+    """Return the description of an error response: plain text from AuthZEN, a problem document from a middleware."""
     return {
         "description": text,
         "content": {"text/plain": {"schema": {"type": "string"}}, "application/problem+json": {}},

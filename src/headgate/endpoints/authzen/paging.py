@@ -1,4 +1,4 @@
-"""Pages of a search: results in the order of their ids, and an opaque token that says where the next page begins."""
+"""Paging of a search: results in the order of their ids, and an opaque token for the next page."""
 
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -10,22 +10,22 @@ import orjson
 from headgate.endpoints.authzen.messages import BadRequestError, optional
 
 MOST = 1000
-"""So many results on one page at most, and where no limit is given."""
+"""The largest number of results on a page, and the default."""
 
-_NOT_OURS = "`page.token` is none of a page before this one"
+_NOT_OURS = "`page.token` is not valid; send the `next_token` of the previous page, or no token for the first page"
 
 
 class SearchPage(NamedTuple):
-    """Which results are wanted: those after this one (None: from the first), so many."""
+    """The page that a request asks for: at most `limit` results after the result `after` (None: from the first)."""
 
     after: str | None
     limit: int
     request: str
-    """What tells the search from others: a token is good for the search that it came from."""
+    """A digest of the search: a token is valid only for the search that it was issued for."""
 
 
 def parse_page(source: Mapping[str, Any]) -> SearchPage:
-    """Return the page that a request asks for. Raises `BadRequestError` for a limit or token that is none."""
+    """Return the page that a request asks for. Raises `BadRequestError` for an invalid limit or token."""
     found, request = optional(source, "page"), _digest(source)
     limit = _limit(found)
     token = found.get("token")
@@ -33,12 +33,12 @@ def parse_page(source: Mapping[str, Any]) -> SearchPage:
         return SearchPage(None, MOST if limit is None else limit, request)
     before = _read(token)
     if before.request != request or limit not in (None, before.limit):
-        raise BadRequestError("`page.token` is of another search; send the same request as for the page before")
+        raise BadRequestError("`page.token` is of another search; send the request of the previous page unchanged")
     return before
 
 
 def page_of(names: Sequence[str], page: SearchPage) -> tuple[Sequence[str], Mapping[str, Any]]:
-    """Return the names on a page, and what the answer says of the page. `names` are sorted."""
+    """Return the names on a page, and the `page` object of the response. `names` are sorted."""
     rest = [name for name in names if page.after is None or name > page.after]
     here = rest[: page.limit]
     more = len(rest) > len(here)
@@ -52,7 +52,7 @@ def _limit(found: Mapping[str, Any]) -> int | None:
     if limit is None:
         return None
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
-        raise BadRequestError("`page.limit` should be a whole number")
+        raise BadRequestError("`page.limit` should be a whole number, 0 or more")
     return min(limit, MOST)
 
 
@@ -68,7 +68,7 @@ def _token(page: SearchPage) -> str:
 def _read(token: object) -> SearchPage:
     try:
         after, limit, request = orjson.loads(urlsafe_b64decode(token if isinstance(token, str) else ""))
-    except (ValueError, TypeError):  # no base64, no JSON, no list of three
+    except (ValueError, TypeError):  # not base64, not JSON, not a list of three
         raise BadRequestError(_NOT_OURS) from None
     known = (after is None or isinstance(after, str)) and isinstance(limit, int) and isinstance(request, str)
     if not known or not 0 <= limit <= MOST:

@@ -1,6 +1,6 @@
-"""A decision as AuthZEN answers it: `decision`, and in its context the revision, the model, and why.
+"""Decisions as AuthZEN responses: `decision`, and in its `context` the revision, the model and the reason.
 
-Why in full is worked out when it is asked for: it takes a hundred times as long as the decision.
+The full reason is computed only on request: it takes a hundred times as long as the decision.
 """
 
 from dataclasses import asdict
@@ -17,20 +17,23 @@ _HIDDEN = "no-resource"
 
 
 def decision_response(decision: Decision, resource: str) -> Told:
-    """Return a decision on a resource that is called so, with no more than that it is one.
+    """Return the response for a decision on the resource that the caller named `resource`, without the full reason.
 
-    A deny says the same of what is hidden, missing and only forbidden.
+    A deny has the same text for a hidden, a missing and a visible but forbidden resource.
     """
     call = f"`{decision.question.action}` on `{resource}`"
     if decision.allowed:
         return _build_response(decision, "allowed", f"{call} is allowed")
-    return _build_response(decision, "denied", f"{call} is not allowed; ask with `explain` in the context for why")
+    return _build_response(decision, "denied", f"{call} is not allowed; send `explain` in the context for the reason")
 
 
 def explained_response(
     decision: Decision, resource: str, organization: Organization, moment: SubjectEvaluation
 ) -> Told:
-    """Return a decision with every way that allows it; or what is missing, with the smallest fixes, to who may know."""
+    """Return the response for a decision with its full reason.
+
+    An allow lists all grant paths. A deny states what is missing, with the smallest fixes, if the subject may see the resource.
+    """
     answers, question = moment.answers, decision.question
     explanation = explain(answers.models, answers.facts, question, moment.time, answers)
     missing = explanation.decision.missing
@@ -49,7 +52,7 @@ def explained_response(
 
 
 def error_response(status: int, message: str) -> Told:
-    """Return the answer to one evaluation of several that could not be asked; it is a deny."""
+    """Return the response for an invalid evaluation among several: a deny with an error."""
     return {"decision": False, "context": {"error": {"status": status, "message": message}}}
 
 

@@ -1,6 +1,6 @@
-"""The routes of AuthZEN on the bare ASGI interface: a framework would cost more than the decision.
+"""The routes of AuthZEN on the bare ASGI interface: a web framework would cost more than the decision.
 
-`documents` says what they are in OpenAPI.
+`headgate.endpoints.authzen.openapi` describes them in the OpenAPI document.
 """
 
 import re
@@ -36,24 +36,24 @@ AUTHZEN_ENDPOINT = "authzen"
 _DISCOVERED = re.compile(re.escape(WELL_KNOWN) + "(?:/o/[^/]+)?")
 _BY_PATH = {each.path: each for each in ENDPOINTS}
 _LONG = (b'"explain"', b'"as_of"', b'"at_least"', b"\\u")
-"""What makes an answer take long, or read the store: such a request does not hold up the others.
+"""Parts of a body that make a request slow or make it read the store: it runs in a thread, so that it delays no other.
 
-An escape may stand for a letter of any of these words.
+A JSON escape (`\\u`) can encode a letter of the other words.
 """
 _MANY = 4 * 50 + 1
-"""A body with more objects takes long: those of 50 evaluations that say everything themselves."""
+"""A body with more objects is slow: 50 evaluations without defaults have this number."""
 _LARGE = 20_000
-"""A body of more bytes takes long."""
+"""A body of more bytes is slow."""
 
-_NOBODY = Response(401, TEXT, b"send a token as `Authorization: Bearer <token>`")
+_NOBODY = Response(401, TEXT, b"the request has no token; send one as `Authorization: Bearer <token>`")
 _UNAVAILABLE = Response(503, TEXT, NO_STORE.encode())
 
 _MORE = {401: ((b"www-authenticate", b"Bearer"),), 503: ((b"retry-after", RETRY_AFTER.encode()),)}
-"""The headers that only one status has."""
+"""Additional headers by status."""
 
 
 class AuthZen:
-    """Answers the requests that are for AuthZEN, and leaves all others to the application behind it."""
+    """ASGI middleware: answers the requests for AuthZEN, and passes all others to the application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -102,7 +102,7 @@ async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Respons
 
 
 def is_slow(endpoint: Endpoint, body: bytes) -> bool:
-    """Say whether an answer would hold up the others."""
+    """Whether answering would delay other requests, so that it needs a thread."""
     large = len(body) > _LARGE or body.count(b"{") > _MANY
     return endpoint.long or large or any(word in body for word in _LONG)
 
@@ -116,16 +116,16 @@ def record_decisions(
     door: str = AUTHZEN_ENDPOINT,
     denials: Iterable[Denial] = (),
 ) -> None:
-    """Have the audit keep what was decided, as far as it wants to know, and what was denied to the caller.
+    """Record decisions in the audit, as its settings require, and the denials of the caller.
 
-    A decision is recorded with the principal that it is about, and with the caller if there is no such principal.
+    A decision is recorded with the principal that it is about, or with the caller if there is no such principal.
     """
     audit, everything, origin = (
         deployed.audit,
         deployed.audit.is_recording_everything,
         RequestOrigin(door, request, caller.token),
     )
-    # One record for what a request asks many times.
+    # One record for a question that occurs several times in a request.
     recorded = set[tuple[str, str, str, bool]]()
     for each in decisions:
         organization.control.counts.count_decision(allowed=each.allowed)

@@ -25,7 +25,10 @@ from headgate.facts.snapshot import Snapshot
 
 
 def search_subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
-    """Answer who may do something somewhere. Raises `ForbiddenError` to who may not ask about others."""
+    """Answer a Subject Search: the subjects of a type that may perform an action on a resource.
+
+    Raises `ForbiddenError` if the caller may not ask about other subjects.
+    """
     type, resource = messages.parse_searched_type(source, "subject"), messages.parse_entity(source, "resource")
     (action, said), page, moment = (
         messages.parse_action(source),
@@ -46,7 +49,7 @@ def search_subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answer
 
 
 def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
-    """Answer where somebody may do something."""
+    """Answer a Resource Search: the resources of a type on which a subject may perform an action."""
     subject, type = messages.parse_entity(source, "subject"), messages.parse_searched_type(source, "resource")
     (action, said), page, moment = (
         messages.parse_action(source),
@@ -64,7 +67,7 @@ def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
 
 
 def search_actions(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
-    """Answer what somebody may do on a resource, as far as that needs nothing else to be said."""
+    """Answer an Action Search: the actions that a subject may perform on a resource without further properties."""
     subject, resource = messages.parse_entity(source, "subject"), messages.parse_entity(source, "resource")
     page, moment = parse_page(source), asker.moment(messages.parse_context(source))
     caller, answers = asker.subject(subject, moment), moment.answers

@@ -1,4 +1,4 @@
-"""Who asks about whom, on which facts: the part of a question that is not the action and the resource."""
+"""The caller, the subject and the facts of an AuthZEN question: everything in it but the action and the resource."""
 
 from typing import NamedTuple
 
@@ -19,14 +19,14 @@ TOKEN = "token"  # noqa: S105 (a type, no secret)
 _ASK, _READ_AUDIT = "organization.ask", "organization.read_audit"
 
 MOST_EXPLAINED = 20
-"""So many answers of one request say why, or are about the past, at most: each takes as long as thousands of others."""
+"""The largest number of explained or past answers in one request: each takes as long as thousands of others."""
 
 NO_CALLER = Caller(PrincipalId(""))
-"""Whoever a request names and nobody is."""
+"""The caller used for a subject that does not exist."""
 
 
 class SubjectEvaluation(NamedTuple):
-    """What answers, at which time (seconds since the epoch), and whether that is over."""
+    """The facts to decide on, the time of the decision (seconds since the epoch), and whether both are past."""
 
     answers: Answers
     time: float
@@ -34,7 +34,7 @@ class SubjectEvaluation(NamedTuple):
 
 
 class SubjectResolver:
-    """Whoever asks, for one request in one organization. What is asked about the present is about one revision."""
+    """Resolves the subjects of one request of a caller. All questions about the present use one revision."""
 
     def __init__(self, organization: Organization, caller: Caller) -> None:
         self._control = organization.control
@@ -44,12 +44,13 @@ class SubjectResolver:
         self._may: dict[str, bool] = {}
         self._explained = 0
         self._ids: dict[str, str | None] = {}
-        """What names mean: looking one up takes long, and a default is asked about many times."""
+        """Name -> principal id, cached: a lookup is slow, and a default subject is needed many times."""
 
     def moment(self, wanted: EvaluationOptions) -> SubjectEvaluation:
-        """Return what answers about the facts that the context wants. The past is for who may read the audit.
+        """Return the facts that the context asks for.
 
-        Raises `ForbiddenError` to others, and `BadRequestError` where there are no such facts.
+        Raises `ForbiddenError` if the caller asks about the past and may not read the audit, `BadRequestError` if the
+        revision or time does not exist.
         """
         if wanted is NOW and self._present is not None:
             return self._present
@@ -60,7 +61,9 @@ class SubjectResolver:
             self._ids.clear()
         newest = control.snapshot.revision
         if wanted.at_least > newest:
-            raise BadRequestError(f"there is no revision {wanted.at_least} yet; the newest is {newest}")
+            raise BadRequestError(
+                f"`context.at_least` is {wanted.at_least}, a revision that does not exist yet; the newest is {newest}"
+            )
         if wanted.explain or wanted.past:
             self._costly()
         if not wanted.past:
@@ -71,7 +74,10 @@ class SubjectResolver:
         return self._past(wanted)
 
     def subject(self, named: Entity, moment: SubjectEvaluation) -> Caller:
-        """Return whom a request is about. Raises `ForbiddenError` if that is somebody else, and nobody else may be asked about."""
+        """Return the subject of a request.
+
+        Raises `ForbiddenError` if the subject is not the caller, and the caller may not ask about other subjects.
+        """
         if named.type == TOKEN or named.id == self.caller.principal:
             own = self._itself(named, moment)
             if own is not None:
@@ -81,20 +87,22 @@ class SubjectResolver:
         return self._resolve_named(moment.answers.facts, named)
 
     def require_asking(self) -> None:
-        """Raise `ForbiddenError` unless whoever asks may ask about others."""
-        self._require(_ASK, "to ask about somebody else")
+        """Raise `ForbiddenError` unless the caller may ask about other subjects."""
+        self._require(_ASK, "to ask about another subject")
 
     def _require(self, action: str, what: str) -> None:
         root = self._control.snapshot.organization or self.organization.id
         if action not in self._may:
             self._may[action] = self._control.ask(Question(self.caller, action, root)).allowed
         if not self._may[action]:
-            raise ForbiddenError(f"{what}, `{action}` on the organization is needed", action, root)
+            raise ForbiddenError(f"{what}, the caller needs `{action}` on the organization", action, root)
 
     def _costly(self) -> None:
         self._explained += 1
         if self._explained > MOST_EXPLAINED:
-            raise BadRequestError(f"{MOST_EXPLAINED} at most are explained, or asked about the past, in one request")
+            raise BadRequestError(
+                f"too many evaluations are explained or about the past; send at most {MOST_EXPLAINED} in one request"
+            )
 
     def _past(self, wanted: EvaluationOptions) -> SubjectEvaluation:
         control, time = self._control, wanted.as_of_time
@@ -106,7 +114,7 @@ class SubjectResolver:
         return SubjectEvaluation(past.answers, past.now if time is None else time, past=True)
 
     def _resolve_named(self, facts: Snapshot, named: Entity) -> Caller:
-        """Return whom an id or, of a principal, a name means."""
+        """Return the subject with this id or, for a principal, with this name; `NO_CALLER` if there is none."""
         known = caller_of_subject(facts, named.type, named.id)
         if known is not NO_CALLER or named.type not in PRINCIPALS:
             return known
@@ -116,7 +124,7 @@ class SubjectResolver:
         return NO_CALLER if id is None else caller_of_subject(facts, named.type, id)
 
     def _itself(self, named: Entity, moment: SubjectEvaluation) -> Caller | None:
-        """Return whoever asks, if that is whom it asks about; in the past without the token that it has today."""
+        """Return the caller if the subject is the caller itself, else None; for the past, without its current token."""
         caller = self.caller
         if named.type == TOKEN and named.id == caller.token:
             return caller
@@ -130,7 +138,7 @@ class SubjectResolver:
 
 
 def caller_of_subject(facts: Snapshot, type: str, id: str) -> Caller:
-    """Return the caller that a subject of this type is; `NO_CALLER` if there is none."""
+    """Return the subject of this type and id as a caller; `NO_CALLER` if there is none."""
     if type in PRINCIPALS:
         principal = facts.principals.get(PrincipalId(id))
         return Caller(PrincipalId(id)) if principal and principal.kind == type else NO_CALLER

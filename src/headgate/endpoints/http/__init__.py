@@ -1,1 +1,1 @@
-"""What stands between the network and the endpoints: ids, limits, probes, metrics, headers, TLS. It decides nothing about access."""
+"""HTTP middlewares between the network and the endpoints: ids, limits, probes, metrics, headers, TLS. They decide no access."""

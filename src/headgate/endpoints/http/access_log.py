@@ -1,4 +1,4 @@
-"""One line of the log for each request: no query, no body, no secret."""
+"""Access log: one line per request, without its query, body and secrets."""
 
 import logging
 
@@ -6,11 +6,11 @@ from headgate.endpoints.http.probes import PATHS
 from headgate.endpoints.http.request_context import RequestContext, logger
 
 _OFTEN = frozenset({*PATHS, "/access/v1/evaluation", "/access/v1/evaluations"})
-"""What programs ask all the time. The metrics count it, and the audit knows of decisions."""
+"""Routes that programs call continually. The metrics count their requests, and the audit records the decisions."""
 
 
 def log_request(exchange: RequestContext) -> None:
-    """Log one answer; those of probes and evaluations only where everything is."""
+    """Log one response; that of a probe or an evaluation only at level DEBUG."""
     level = logging.DEBUG if exchange.route in _OFTEN else logging.INFO
     if not logger.isEnabledFor(level):
         return

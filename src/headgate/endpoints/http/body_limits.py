@@ -1,4 +1,4 @@
-"""Bodies are read here, once and whole: what is too large, too slow, too deep, too wide or not text goes no further."""
+"""Limits of request bodies: each body is read once and whole, and refused if too large, slow, deep, wide, or not text."""
 
 import asyncio
 import codecs
@@ -17,14 +17,14 @@ from headgate.endpoints.http.timeouts import TimeoutTimer
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _DIGITS = 18
-"""No length that has more is read as a number."""
+"""A `content-length` with more digits is not parsed as a number."""
 _DISCARDED_BYTES: Final = 8 * 1024 * 1024
 _DISCARD_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large, how deep and how wide a body may be. `known` says whether its sender has a valid credential."""
+    """The limits of a body: bytes, nesting depth and members. `known`: whether the request has a valid credential."""
 
     size: int
     depth: int
@@ -32,13 +32,13 @@ class Bounds:
     known: bool
 
     def problem(self, status: int, code: str, text: str) -> Response:
-        """Return the refusal of a body, with what the caller can do about it."""
-        help = "" if self.known else "; this bound is for requests without a valid credential"
+        """Return the refusal of a body; it says if the limit is that of requests without a valid credential."""
+        help = "" if self.known else "; this limit applies to requests without a valid credential"
         return problem_response(status, code, f"{text}{help}")
 
 
 class BodyMiddleware:
-    """Hands the application a body that is safe to parse, in one piece."""
+    """Passes the application a body that is safe to parse, in one message."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
@@ -75,9 +75,11 @@ class BodyMiddleware:
             await (answer or self._app)(scope, _replay(body, receive), send)
 
     async def _read(self, length: bytes | None, receive: Receive, bounds: Bounds) -> bytes | None:
-        """Return the body, or None if the client has gone."""
+        """Return the body, or None if the client has disconnected."""
         if length is not None and not length.isdigit():
-            raise _UnreadError(problem_response(400, "ambiguous", "`content-length` is a number"))
+            raise _UnreadError(
+                problem_response(400, "ambiguous", "`content-length` is not a number; send the body's size in bytes")
+            )
         if length is not None and (len(length) > _DIGITS or int(length) > bounds.size):
             raise _too_large(bounds)
         deadline = self._timer.begin()
@@ -86,7 +88,8 @@ class BodyMiddleware:
         except asyncio.CancelledError:
             if not deadline.passed or deadline.task.uncancel():
                 raise
-            text = f"the body did not come within {self._limits.body_seconds:g} seconds"
+            seconds = self._limits.body_seconds
+            text = f"the body did not arrive within {seconds:g} seconds; the request had no effect; send it again"
             raise _UnreadError(problem_response(408, "too-slow", text)) from None
         finally:
             self._timer.end(deadline)
@@ -108,7 +111,7 @@ async def _gather(receive: Receive, bounds: Bounds) -> bytes | None:
 
 
 async def _discard(receive: Receive) -> None:
-    """Read and drop the rest of a body, within bounds: closing earlier would reset the connection and could lose the answer."""
+    """Discard the rest of a body, within limits: closing earlier would reset the connection and could lose the response."""
     size, more = 0, True
     with suppress(TimeoutError):
         async with asyncio.timeout(_DISCARD_SECONDS):
@@ -119,7 +122,7 @@ async def _discard(receive: Receive) -> None:
 
 
 def _too_large(bounds: Bounds) -> "_UnreadError":
-    return _UnreadError(bounds.problem(413, "too-large", f"a body has at most {bounds.size} bytes"))
+    return _UnreadError(bounds.problem(413, "too-large", f"the body is larger than {bounds.size} bytes"))
 
 
 class _UnreadError(Exception):
@@ -129,22 +132,22 @@ class _UnreadError(Exception):
 
 
 def find_body_fault(body: bytes, bounds: Bounds) -> Response | None:
-    """Return why a body that has come is not handed on, or None."""
+    """Return the refusal of a complete body, or None if the body is within its limits."""
     try:
         body.decode()
     except UnicodeDecodeError:
-        return problem_response(400, "not-text", "the body is not UTF-8")
-    # Some parsers ignore the mark and others do not: the endpoints of one server would answer differently.
+        return problem_response(400, "not-text", "the body is not UTF-8; encode it as UTF-8")
+    # Some parsers ignore the mark and others reject it: the endpoints of one server would treat the body differently.
     if body.startswith(codecs.BOM_UTF8):
         return problem_response(
             400, "byte-order-mark", "the body begins with a byte order mark; send it as UTF-8 without one"
         )
-    # The width first: it takes less time, and how deep a body of few members is takes little.
+    # The width is checked first: the check is faster, and it bounds the time of the check of the depth.
     if too_wide(body, bounds.members):
-        text = f"arrays and objects of a body have at most {bounds.members} members in all"
+        text = f"the arrays and objects of the body have more than {bounds.members} members in all"
         return bounds.problem(400, "too-wide", text)
     if too_deep(body, bounds.depth):
-        text = f"arrays and objects of a body lie at most {bounds.depth} deep in each other"
+        text = f"the arrays and objects of the body are nested more than {bounds.depth} deep"
         return problem_response(400, "too-deep", text)
     return None
 

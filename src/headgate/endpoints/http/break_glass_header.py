@@ -1,4 +1,4 @@
-"""While the glass of an organization is broken, every answer about it says so."""
+"""Break-glass (emergency access): while it is active in an organization, every response about it has a header."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -11,14 +11,14 @@ HEADER = b"headgate-break-glass"
 
 
 class BreakGlassStatus:
-    """Whose glass is broken."""
+    """Until when break-glass is active, cached per organization."""
 
     def __init__(self) -> None:
         self._known: dict[ResourceId, tuple[object, Broken]] = {}
 
     def ends(self, organization: Organization) -> float | None:
-        """Return when it is whole again, in seconds since the epoch; None if it is."""
-        # There can be many assignments on an organization: they are looked through when another one is made or taken.
+        """Return when break-glass in the organization ends, in seconds since the epoch; None if it is not active."""
+        # An organization can have many assignments: they are searched again only after one was added or removed.
         facts = organization.control.snapshot
         there = facts.assignments_on.get(facts.organization) if facts.organization else None
         known = self._known.get(organization.id)
@@ -28,7 +28,7 @@ class BreakGlassStatus:
 
 
 class BreakGlassHeader:
-    """Adds a header with the end of it, in seconds since the epoch."""
+    """Adds a header with the end of an active break-glass, in seconds since the epoch."""
 
     def __init__(self, app: ASGIApp, glass: BreakGlassStatus) -> None:
         self._app = app

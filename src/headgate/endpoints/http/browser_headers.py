@@ -1,4 +1,4 @@
-"""What browsers are told with every answer."""
+"""Security headers for browsers, in every response: content security policy, framing, sniffing, referrer, HSTS."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ _TLS_ONLY = ((b"strict-transport-security", b"max-age=31536000"),)
 
 
 def browser_headers(scope: Scope, own: Iterable[RawHeader]) -> Iterable[RawHeader]:
-    """Return what an answer with these headers of its own is sent with; a page's own policy stays."""
+    """Return the headers to add to a response that has the headers `own`; its own content security policy is kept."""
     added = _FOR_OTHERS
     for name, value in own:
         if name == _POLICY:

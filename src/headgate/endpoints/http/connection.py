@@ -1,4 +1,4 @@
-"""One connection of a client: how large a head may be, how many requests may wait, and how long it is kept where nothing goes on."""
+"""Limits of a client's connection: size of a request head, waiting requests, and idle time."""
 
 from asyncio import TimerHandle, Transport
 from collections import Counter
@@ -15,26 +15,26 @@ from headgate.endpoints.http.rate_limits import network_of
 from headgate.endpoints.http.request_context import logger
 
 MAX_PIPELINED: Final = 4
-"""Requests of a connection that may wait for the one before them. Each has cost memory and time before its rate is asked for."""
+"""The number of requests that may wait on a connection. Each costs memory and time before its rate limit is checked."""
 
 
 _LENGTHS: Final = (b"content-length", b"transfer-encoding")
 
 
 class _AmbiguousError(Exception):
-    """Two readers could read a request differently."""
+    """Two HTTP parsers could read a request differently."""
 
 
 class _PipelineFullError(Exception):
-    """A client sends more requests than may wait for their answers."""
+    """A client sends more requests than may wait for responses on one connection."""
 
 
 def build_connection_class(
     limits: Limits, express: FastPath | None = None, *, behind_proxies: bool = False
 ) -> type[HttpToolsProtocol]:
-    """Return uvicorn's connection with these limits, and with what answers at once, for its setting `http`.
+    """Return a connection class with these limits and this fast path, for uvicorn's setting `http`.
 
-    Behind proxies, many clients have one address: the connections of one are not counted apart then.
+    Behind proxies, many clients share one address: connections are then not counted per address.
     """
 
     class Limited(Connection):
@@ -46,58 +46,60 @@ def build_connection_class(
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection within limits.
+    """uvicorn's connection, with limits.
 
-    By itself it waits for ever for a head of any size, takes trailers for headers, and queues as many requests as are sent.
+    uvicorn alone waits without a timeout for a head of any size, reads trailers as headers, and queues any number of requests.
     """
 
     parser: Any
     allowed = Limits()
     short: FastPath | None = None
     _body: bytes | None = None
-    """What has come of the body of a request that might be answered at once."""
+    """The received part of the body of a request that may take the fast path; None for other requests."""
     _size = 0
-    """Of what has come at once; a request that is answered at once is no larger."""
+    """The number of bytes received last; a request on the fast path arrives in one piece and is no larger."""
     _in_head = False
     _unfinished = 0
     _timer: TimerHandle | None = None
     _watch: TimerHandle | None = None
     _answered = 0
     _resumed = 0
-    """How often so much of an answer was taken by the client that more of it could be written."""
+    """How often the client read enough of a response for writing to resume."""
     _seen: tuple[int, int, int] | None = None
-    """The two at the last look, and how many bytes of answers the client had not taken."""
+    """At the last check: `_answered`, `_resumed`, and the number of response bytes that the client had not read."""
     _running: RequestResponseCycle | None = None
     _network = ""
     by_network: Counter[str] | None = None
-    """How many connections each address, or IPv6 network, has open."""
+    """The number of open connections per IPv4 address or IPv6 network; None if they are not counted."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first head, unless there are too many connections already."""
+        """Start the timeout for the first head; refuse the connection if there are too many."""
         super().connection_made(transport)
         self._wait()
         self._look_later()
         if len(self.connections) > self.allowed.connections:
-            self._refuse(503, "busy", "there are too many connections; try again in a second")
+            self._refuse(503, "busy", "the server has too many open connections; retry in a second")
         elif self._count_in_network(1) > self.allowed.network_connections:
-            self._refuse(503, "busy", "your network has too many connections; close some, or try again in a second")
+            self._refuse(503, "busy", "your network has too many open connections; close some, or retry in a second")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Cancel the timers, and end the request that is being served."""
         self._wait_no_longer()
         if self._watch is not None:
             self._watch.cancel()
         self._count_in_network(-1)
         if self._running is not None and not self._running.response_complete:
-            # uvicorn tells only the last request of the connection, and another may be under way.
+            # uvicorn notifies only the last request of the connection, and an earlier one may be running.
             self._running.disconnected = True
             self._running.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come, unless too much of one head has come already."""
+        """Parse received bytes; refuse them if the unfinished head is already too large."""
         if self._in_head and self._unfinished > self.allowed.header_bytes:
-            self._refuse(431, "headers-too-large", f"a request's head has at most {self.allowed.header_bytes} bytes")
+            self._refuse(
+                431, "headers-too-large", f"the request's head is larger than {self.allowed.header_bytes} bytes"
+            )
             return
         self._size = len(data)
         self._unset_keepalive_if_required()
@@ -109,7 +111,7 @@ class Connection(HttpToolsProtocol):
             self._fall_back()
 
     def _parse(self, data: bytes) -> None:
-        """Parse what has come. No other protocol is spoken here: what follows a request for one is the next request."""
+        """Parse received bytes. No `Upgrade` is supported: the bytes after such a request are the next request."""
         while data:
             try:
                 self.parser.feed_data(data)
@@ -125,23 +127,23 @@ class Connection(HttpToolsProtocol):
         return False
 
     def on_message_begin(self) -> None:
-        """Begin to read a head; whoever has not sent the rest of it yet is waited for."""
+        """Begin to read a head. Raises `_PipelineFullError` if too many requests wait."""
         if len(self.pipeline) >= MAX_PIPELINED:
             raise _PipelineFullError
         self._in_head, self._unfinished = True, 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header. One that follows the body is none: what was checked must stay as it is."""
+        """Record a header. A trailer is ignored: it must not change the headers that were checked."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Serve the request."""
+        """Serve the request, or keep it for the fast path until its body is complete."""
         self._in_head = False
         self._wait_no_longer()
         if self.parser.should_upgrade() and self._has_body():
-            # The parser takes no body after such a head: it would read the body as the next request.
+            # The parser expects no body after an `Upgrade`: it would read the body as the next request (smuggling).
             raise _AmbiguousError
         if self.short is not None and not self._unfinished and self._is_alone():
             self._body = b""
@@ -149,14 +151,14 @@ class Connection(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Keep or hand on what has come of the body."""
+        """Keep a part of the body for the fast path, or pass it on."""
         if self._body is None:
             super().on_body(body)
         else:
             self._body += body
 
     def on_message_complete(self) -> None:
-        """Answer at once, or let the request go on."""
+        """Answer on the fast path, or pass the request on."""
         if self._body is not None:
             answer = self._at_once(self._body)
             if answer is not None:
@@ -167,17 +169,19 @@ class Connection(HttpToolsProtocol):
             self._fall_back()
         super().on_message_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn says it in its own words)
-        """Refuse what is not HTTP."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn's own text is not used)
+        """Refuse bytes that are not HTTP, and requests beyond those that may wait."""
         if len(self.pipeline) >= MAX_PIPELINED:
             self._refuse(
-                429, "too-many-requests", f"more than {MAX_PIPELINED} requests wait for answers; read those first"
+                429, "too-many-requests", f"more than {MAX_PIPELINED} requests wait for responses; read those first"
             )
         else:
-            self._refuse(400, "ambiguous", "this is not one HTTP request after the other")
+            self._refuse(
+                400, "ambiguous", "the bytes on the connection are not valid HTTP requests, one after the other"
+            )
 
     def resume_writing(self) -> None:
-        """Write on: the client has taken what there was."""
+        """Resume writing: the client has read enough of the response."""
         self._resumed += 1
         super().resume_writing()
 
@@ -186,12 +190,12 @@ class Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """Go on with the next request."""
+        """Count the response and serve the next request."""
         self._answered += 1
         super().on_response_complete()
 
     def _has_body(self) -> bool:
-        """Return whether the head that is complete says that a body follows."""
+        """Whether the complete head announces a body."""
         return any(name in _LENGTHS and value != b"0" for name, value in self.headers)
 
     def _refuse(self, status: int, code: str, detail: str) -> None:
@@ -204,7 +208,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _is_alone(self) -> bool:
-        """Say whether it is a POST that nothing else of this connection waits for, and that does not end it."""
+        """Whether the request is a POST, no other request is active on the connection, and the connection stays open."""
         parser: Any = self.parser
         cycle = self.cycle
         return (
@@ -222,8 +226,8 @@ class Connection(HttpToolsProtocol):
         first = self.server_state.default_headers
         try:
             return self.short.answer(self.url, self.headers, body, self._size, first, self.scheme or "http")
-        except Exception:  # noqa: BLE001 (it goes wrong again the usual way, where that has an answer)
-            logger.exception("a request could not be answered at once")
+        except Exception:  # noqa: BLE001 (the normal path serves the request, and answers the error if it occurs again)
+            logger.exception("the fast path failed for a request; the normal path serves it")
             return None
 
     def _fall_back(self) -> None:
@@ -233,7 +237,7 @@ class Connection(HttpToolsProtocol):
             super().on_body(body)
 
     def _count_in_network(self, change: int) -> int:
-        """Return how many connections the network of the client has then; 0 where they are not counted."""
+        """Change the number of connections of the client's network, and return it; 0 if they are not counted."""
         if self.by_network is None:
             return 0
         if change > 0:
@@ -249,9 +253,9 @@ class Connection(HttpToolsProtocol):
         self._watch = self.loop.call_later(self.allowed.header_seconds, self._look)
 
     def _look(self) -> None:
-        """End the connection where nothing but bytes without meaning has come, or gone, since the last look.
+        """Abort the connection if no request was completed and no response byte was read since the last check.
 
-        uvicorn waits for no request once any byte has come, and for ever until a client has taken its answers.
+        uvicorn has no timeout for a request after its first byte, and none for a client that does not read its responses.
         """
         unsent = self.transport.get_write_buffer_size()
         seen, self._seen = self._seen, (self._answered, self._resumed, unsent)

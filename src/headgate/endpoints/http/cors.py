@@ -9,7 +9,7 @@ _PREFLIGHT_SECONDS = 600
 
 
 def allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
-    """Return the application as pages of these origins (`https://app.example.com`) may call it, with a token."""
+    """Return the application with CORS: pages of these origins (`https://app.example.com`) may call it with a token."""
     return CORSMiddleware(
         app,
         origins,

@@ -6,7 +6,7 @@ from headgate.endpoints.http.request_context import find_header
 
 
 class Expectations:
-    """Closes a connection whose request was answered before its body was asked for.
+    """Closes the connection of a request that was answered before its body was requested.
 
     The bytes that follow may be the body or the next request. Read as the wrong one, they would be request smuggling.
     """

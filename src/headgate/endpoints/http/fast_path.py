@@ -1,8 +1,7 @@
-"""The short way: a request that is as it should be, and can be answered at once, is.
+"""Fast path: a plain request with an already verified token is answered without the ASGI stack.
 
-It needs no task, no messages and one write. Whatever is anything else - a head with something odd in it, a body that is
-not there yet, a caller who has to be looked up, a question that takes long, an answer that is an error - goes the usual
-way, and is answered there as if this way were not.
+It needs no task, no messages and one write. All other requests take the normal path, which serves them as if there were
+no fast path: an unusual head, an incomplete body, a caller that must be looked up, a slow question, an error response.
 """
 
 import time
@@ -19,15 +18,15 @@ from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _NEEDED = frozenset({b"authorization", b"content-length", b"host"})
 _OTHERWISE = frozenset({b"expect", b"origin", b"transfer-encoding", b"upgrade", b"x-forwarded-proto"})
-"""Headers that have an answer sent otherwise than here."""
+"""Headers that change how a response is sent: a request with one takes the normal path."""
 
 _BEARER = b"Bearer "
 _LARGE = 64 * 1024
-"""So large a body is not read while others wait."""
+"""The largest body on the fast path, in bytes: parsing a larger one would delay other requests."""
 
 
 class FastResponse(NamedTuple):
-    """An answer: its body, the template of its route, its content type, and whose organization it is about."""
+    """A response: its body, the template of its route, its content type, and the id of its organization."""
 
     body: bytes
     route: str
@@ -36,19 +35,19 @@ class FastResponse(NamedTuple):
 
 
 class FastPathHandler(Protocol):
-    """An endpoint that answers some requests at once."""
+    """An endpoint that can answer some requests on the fast path."""
 
     def knows(self, target: bytes, secret: str) -> str | None:
-        """Return the id of the principal whose secret it is; None if that takes a look, and for what is not asked here."""
+        """Return the id of the secret's principal; None if the secret is not cached, or the target has no fast path."""
         ...
 
     def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
-        """Return the answer, if it is a good one that took no waiting; else None, with nothing done."""
+        """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
         ...
 
 
 class FastPath:
-    """Limits, counts and tells of what it answers as the usual way does."""
+    """Applies the limits of the normal path to a request, and reports its response to the same observers."""
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class FastPath:
         clock: Callable[[], float] = time.monotonic,
         hosts: Hosts | None = None,
     ) -> None:
-        """`principals` are the buckets that the usual way takes from, too; `hosts` decides the `Host` where there is one."""
+        """`principals` are the rate-limit buckets of the normal path; `hosts`, if given, checks the `Host`."""
         self._hosts = hosts
         self._door = door
         self._principals = principals
@@ -70,13 +69,16 @@ class FastPath:
     def answer(
         self, target: bytes, headers: list[RawHeader], body: bytes, size: int, first: Iterable[RawHeader], scheme: str
     ) -> bytes | None:
-        """Return the answer to a POST of this size as it is sent, with these headers first; or None for the usual way."""
+        """Return the bytes of the response to a POST of `size` bytes, or None for the normal path.
+
+        The headers in `first` come first in the response.
+        """
         began, head = self._clock(), dict(headers)
         if not self._is_plain(head, headers, body, size) or not self._accepts(head[b"host"]):
             return None
         secret = head[b"authorization"].removeprefix(_BEARER).decode("latin-1")
         principal = self._door.knows(target, secret)
-        # One that goes the usual way after this counts twice: that is too few of them to matter.
+        # A request that takes the normal path after this line counts twice: such requests are too rare to matter.
         if principal is None or self._principals.take(principal, began):
             return None
         exchange = RequestContext(sane_id(head.get(b"x-request-id")), "POST", 200, principal=principal)
@@ -91,11 +93,11 @@ class FastPath:
         return _encode_response(ready, exchange.id, first, self._hosts.scheme(scheme) if self._hosts else scheme)
 
     def _accepts(self, host: bytes) -> bool:
-        # The address of the listener is not known here: such a request goes the usual way.
+        # The fast path does not know the listener's address: a request that names it takes the normal path.
         return self._hosts is None or self._hosts.accepts(host)
 
     def _is_plain(self, head: dict[bytes, bytes], headers: list[RawHeader], body: bytes, size: int) -> bool:
-        """Say whether there is nothing to refuse in a request, and nothing odd that only the usual way knows."""
+        """Whether a request is within all limits and has nothing that only the normal path handles."""
         limits = self._limits
         return (
             len(head) == len(headers) <= limits.headers

@@ -19,8 +19,8 @@ _HOST = b"host"
 class Hosts:
     """Decides which `Host` a request may carry.
 
-    With a public URL every request is for that URL, and `Host` has no effect. Without one only loopback names and
-    addresses, and the address that the connection came in at, are accepted: no other name is known to be ours.
+    With a public URL every request is for that URL, and `Host` has no effect. Without one, only loopback names and
+    addresses, and the server address of the connection, are accepted: no other name is known to be the server's.
     """
 
     def __init__(self, public_url: str | None = None) -> None:
@@ -28,15 +28,15 @@ class Hosts:
         self._public = urlsplit(public_url) if public_url else None
 
     def accepts(self, host: bytes | None, listener: str | None = None) -> bool:
-        """Return whether a request with this `Host` is served at this address of the listener."""
+        """Whether a request with this `Host` is served at this address of the listener."""
         return self._public is not None or host is None or _is_own(host, listener)
 
     def scheme(self, connection: str) -> str:
-        """Return the scheme that clients use, where that of the connection may be a proxy's."""
+        """Return the scheme that clients use: that of the public URL, else that of the connection."""
         return connection if self._public is None else self._public.scheme
 
     def rewrite(self, scope: Scope) -> None:
-        """Put the scheme and host of the public URL into a request, so that every URL built from it begins with them."""
+        """Set the scheme and host of the public URL in a request, so that every URL built from it begins with them."""
         if self._public is None:
             return
         others = [each for each in scope["headers"] if each[0] != _HOST]

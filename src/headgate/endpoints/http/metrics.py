@@ -1,4 +1,4 @@
-"""What Prometheus is told: requests as they end, and the core's figures when they are read."""
+"""Prometheus metrics: requests, counted as they finish, and the core's figures, read at each scrape."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the core has counted since it began, and how it stands now. `revisions` is by organization.
+    """Counters of the core since its start, and its current state. `revisions` is by organization.
 
-    `spark` is what the gateway said last: name -> label -> count.
+    `spark` has the figures that the gateway reported last: name -> label -> count.
     """
 
     allowed: int = 0
@@ -34,10 +34,10 @@ class Figures:
 
 
 class Metrics:
-    """One process's metrics, in a registry of their own."""
+    """The metrics of one process, in their own registry."""
 
     def __init__(self, figures: Callable[[], Figures] = Figures) -> None:
-        """`figures` is asked each time that the metrics are read."""
+        """`figures` is called each time that the metrics are read."""
         self.registry = CollectorRegistry()
         self._requests = _Requests()
         self.observe = self._requests.observe
@@ -51,7 +51,7 @@ class Metrics:
 
 
 class _Requests(Collector):
-    """Counted in plain numbers, by the event loop alone: the library's own counters lock at every step."""
+    """Counts requests in plain numbers, only in the event loop: the library's own counters take a lock at every step."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, int], int] = {}
@@ -59,7 +59,7 @@ class _Requests(Collector):
         self._sums: dict[str, float] = {}
 
     def observe(self, exchange: RequestContext) -> None:
-        """Count one answer."""
+        """Count one response."""
         route = exchange.route
         key = (exchange.method, route, exchange.status)
         self._counts[key] = self._counts.get(key, 0) + 1
@@ -70,11 +70,13 @@ class _Requests(Collector):
         self._sums[route] = self._sums.get(route, 0.0) + exchange.seconds
 
     def collect(self) -> Iterable[Metric]:
-        """Return what was counted."""
+        """Return the metrics of the counted requests."""
         requests = CounterMetricFamily("headgate_requests", "Requests answered.", labels=("method", "route", "status"))
         for (method, route, status), count in tuple(self._counts.items()):
             requests.add_metric((method, route, str(status)), count)
-        seconds = HistogramMetricFamily("headgate_request_seconds", "How long answers took.", labels=("route",))
+        seconds = HistogramMetricFamily(
+            "headgate_request_seconds", "Durations of responses in seconds.", labels=("route",)
+        )
         for route, times in tuple(self._times.items()):
             seconds.add_metric((route,), _cumulated(times), self._sums[route])
         return requests, seconds
@@ -86,14 +88,14 @@ def _cumulated(times: Sequence[int]) -> Sequence[tuple[str, float]]:
 
 
 class _Spark(Collector):
-    """The gateway's counts begin anew with each of its processes, as counters may."""
+    """The gateway's metrics. Its counters restart at 0 with each gateway process, as counters may."""
 
     def __init__(self, figures: Callable[[], Figures]) -> None:
         self._figures = figures
 
     def collect(self) -> Iterable[Metric]:
         spark = self._figures().spark
-        calls = CounterMetricFamily("headgate_spark_calls", "Calls of Spark Connect.", labels=("call", "status"))
+        calls = CounterMetricFamily("headgate_spark_calls", "Spark Connect calls finished.", labels=("call", "status"))
         for label, count in spark.get("calls", {}).items():
             calls.add_metric(label.split(" "), count)
         yield calls
@@ -108,20 +110,20 @@ class _Spark(Collector):
 
 
 _LABELLED = (
-    ("seconds", "call_seconds", CounterMetricFamily, "How long they took.", "call"),
+    ("seconds", "call_seconds", CounterMetricFamily, "Total duration of Spark Connect calls in seconds.", "call"),
     ("driver_starts", "driver_starts", CounterMetricFamily, "Starts of a driver.", "driver"),
-    ("driver_hangs", "driver_hangs", CounterMetricFamily, "Ends of a driver that did not answer.", "driver"),
-    ("drivers", "drivers", GaugeMetricFamily, "Whether a driver serves.", "driver"),
-    ("task_deaths", "task_deaths", CounterMetricFamily, "Failures of a task of the gateway.", "task"),
+    ("driver_hangs", "driver_hangs", CounterMetricFamily, "Drivers ended because they did not respond.", "driver"),
+    ("drivers", "drivers", GaugeMetricFamily, "Whether a driver serves requests (1 or 0).", "driver"),
+    ("task_deaths", "task_deaths", CounterMetricFamily, "Failures of a background task of the gateway.", "task"),
 )
 """Figure, metric, kind, meaning, label."""
 
 _SPARK = (
-    ("result_bytes", CounterMetricFamily, "Bytes of results that went through the gateway."),
-    ("cut", CounterMetricFamily, "Operations and streams ended because a right went."),
+    ("result_bytes", CounterMetricFamily, "Result bytes passed through the gateway."),
+    ("cut", CounterMetricFamily, "Operations and streams ended because a privilege was revoked."),
     ("sessions", GaugeMetricFamily, "Sessions that the gateway has signed."),
-    ("operations", GaugeMetricFamily, "Operations under way."),
-    ("gateway_starts", CounterMetricFamily, "Starts of the gateway's process."),
+    ("operations", GaugeMetricFamily, "Operations that are running."),
+    ("gateway_starts", CounterMetricFamily, "Starts of the gateway process."),
 )
 
 
@@ -131,14 +133,18 @@ class _Core(Collector):
 
     def collect(self) -> Iterable[Metric]:
         now = self._figures()
-        decisions = CounterMetricFamily("headgate_decisions", "Decisions taken.", labels=("answer",))
+        decisions = CounterMetricFamily("headgate_decisions", "Decisions made.", labels=("answer",))
         decisions.add_metric(("allowed",), now.allowed)
         decisions.add_metric(("denied",), now.denied)
-        revisions = GaugeMetricFamily("headgate_revision", "The newest revision known here.", labels=("organization",))
+        revisions = GaugeMetricFamily(
+            "headgate_revision", "The newest revision that the process has read.", labels=("organization",)
+        )
         for organization, revision in now.revisions.items():
             revisions.add_metric((organization,), revision)
         deaths = CounterMetricFamily("headgate_task_deaths", "Failures of a background task.", labels=("task",))
-        running = GaugeMetricFamily("headgate_tasks", "Whether a background task runs now.", labels=("task",))
+        running = GaugeMetricFamily(
+            "headgate_tasks", "Whether a background task is running (1 or 0).", labels=("task",)
+        )
         for task, count in now.task_deaths.items():
             deaths.add_metric((task,), count)
             running.add_metric((task,), float(task not in now.tasks_stopped))
@@ -148,8 +154,12 @@ class _Core(Collector):
             deaths,
             running,
             CounterMetricFamily("headgate_appends", "Commands written to a log.", now.appends),
-            CounterMetricFamily("headgate_revision_conflicts", "Writes that were decided again.", now.conflicts),
+            CounterMetricFamily(
+                "headgate_revision_conflicts", "Writes decided again after a conflict of revisions.", now.conflicts
+            ),
             CounterMetricFamily("headgate_head_reads", "Reads of the newest revisions.", now.head_reads),
-            GaugeMetricFamily("headgate_organizations", "Organizations known here.", len(now.revisions)),
-            GaugeMetricFamily("headgate_audit_waiting", "Records of the audit not yet written.", now.audit_waiting),
+            GaugeMetricFamily(
+                "headgate_organizations", "Organizations that the process has opened.", len(now.revisions)
+            ),
+            GaugeMetricFamily("headgate_audit_waiting", "Audit records not yet written.", now.audit_waiting),
         )

@@ -1,4 +1,4 @@
-"""The order in which everything stands around the endpoints."""
+"""The middleware stack: the order of the middlewares around the endpoints."""
 
 from collections.abc import Callable
 
@@ -32,9 +32,9 @@ def wrap(
     origins: tuple[str, ...] = (),
     principals: TokenBuckets | None = None,
 ) -> ASGIApp:
-    """Return the application as the network may have it. Pages of `origins` (`https://app.example.com`) may call it.
+    """Return the application with all middlewares. Pages of `origins` (`https://app.example.com`) may call it.
 
-    `principals` are the buckets of those who are known, where something else takes from them too.
+    `principals` are the rate-limit buckets of authenticated principals, if another component shares them.
     """
     app = Deadlines(app, limits.request_seconds)
     app = BodyMiddleware(app, limits)
@@ -47,5 +47,5 @@ def wrap(
 
 
 def list_observers(metrics: Metrics) -> tuple[Callable[[RequestContext], None], ...]:
-    """Return what hears of each answer."""
+    """Return the functions to call after each response."""
     return metrics.observe, log_request

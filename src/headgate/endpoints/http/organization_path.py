@@ -1,4 +1,4 @@
-"""Which organization an address names: every path is served below `/o/{organization}` too, for every endpoint alike."""
+"""The organization in a URL: every path of every endpoint is also served below `/o/{organization}`."""
 
 from urllib.parse import unquote
 
@@ -9,11 +9,11 @@ from headgate.endpoints.common.problems import problem_response
 from headgate.endpoints.common.request_scope import ORGANIZATION_KEY
 
 _PREFIX = "/o/"
-_NO_ORGANIZATION = "the deployment is no organization; name an organization as `/o/{organization}` before the path"
+_NO_ORGANIZATION = "`deployment` is not an organization; name an organization as `/o/{organization}` before the path"
 
 
 class OrganizationPathMiddleware:
-    """Takes `/o/{organization}` off the path and keeps the name in the scope. Nothing is served below `/o/deployment`."""
+    """Removes `/o/{organization}` from the path and keeps the name in the scope. `/o/deployment` serves nothing."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,6 +26,6 @@ class OrganizationPathMiddleware:
                 await problem_response(401, "unauthenticated", _NO_ORGANIZATION)(scope, receive, send)
                 return
             raw = scope.get("raw_path", b"").decode("latin-1").removeprefix(_PREFIX).partition("/")[2]
-            # In place: what stands around this learns from the scope which route served, and whom.
+            # The scope is changed in place: outer middlewares read from it the route and the caller that were served.
             scope.update({ORGANIZATION_KEY: unquote(name), "path": f"/{rest}", "raw_path": f"/{raw}".encode("latin-1")})
         await self._app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""The addresses for those who run this: is it alive, should it be sent requests, what does it count."""
+"""Probes for the operator: liveness (`/healthz`), readiness (`/readyz`) and metrics (`/metrics`)."""
 
 import hmac
 import time
@@ -17,15 +17,15 @@ from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.request_context import find_header
 
 READY_FOR = 1.0
-"""Seconds for which an answer about the store is good: nobody keeps the store busy by asking."""
+"""Seconds for which a readiness result is cached: frequent probes must not load the store."""
 PATHS = ("/healthz", "/readyz", "/metrics")
 
 
 class Readiness:
-    """Whether requests should be sent here now."""
+    """Readiness: whether the server should receive requests now."""
 
     def __init__(self, unready: Callable[[], str | None], clock: Callable[[], float] = time.monotonic) -> None:
-        """`unready` says in a sentence what is wrong, or None; it may wait for the store and is called in a thread."""
+        """`unready` returns the fault as a sentence, or None; it may wait for the store and is called in a thread."""
         self._unready = unready
         self._clock = clock
         self._known: tuple[float, str | None] | None = None
@@ -34,9 +34,9 @@ class Readiness:
         self.draining = False
 
     async def find_not_ready_reason(self) -> str | None:
-        """Return what keeps this from being ready, or None."""
+        """Return why the server is not ready, or None."""
         if self.draining:
-            return "this process is about to end"
+            return "the server is shutting down"
         if self._known is None or self._clock() - self._known[0] > READY_FOR:
             self._known = (self._clock(), await anyio.to_thread.run_sync(self._unready))
         return self._known[1]
@@ -44,20 +44,24 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True)
 class MetricsAccess:
-    """Who may read the metrics: this machine, who has the token, or anybody who gets here."""
+    """Access to the metrics: from loopback addresses, with the token, or open to any client that can connect."""
 
     to: Literal["loopback", "token", "open"] = "loopback"
     token: str = ""
 
     def refusal(self, scope: Scope) -> Response | None:
-        """Return why they are not shown, or None."""
+        """Return the refusal to show the metrics, or None."""
         if self.to == "loopback" and not _is_local(scope):
             return problem_response(
-                404, "not-found", "the metrics are read on this machine; HEADGATE_METRICS says otherwise"
+                404,
+                "not-found",
+                "the metrics can be read only on the server's own machine; set HEADGATE_METRICS to allow others",
             )
         if self.to == "token" and not self._has_token(scope):
             answer = problem_response(
-                401, "unauthenticated", "send the metrics' token as `Authorization: Bearer <token>`"
+                401,
+                "unauthenticated",
+                "the token of the metrics is missing or wrong; send it as `Authorization: Bearer <token>`",
             )
             answer.headers["www-authenticate"] = "Bearer"
             return answer
@@ -69,7 +73,7 @@ class MetricsAccess:
 
 
 class Probes:
-    """Answers `/healthz`, `/readyz` and `/metrics`; everything else goes on."""
+    """Answers `/healthz`, `/readyz` and `/metrics`; passes all other requests on."""
 
     def __init__(self, app: ASGIApp, readiness: Readiness, metrics: Metrics, access: MetricsAccess) -> None:
         self._app = app
@@ -88,7 +92,7 @@ class Probes:
 
     async def _answer(self, scope: Scope) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
-            answer = problem_response(405, "method-not-allowed", f"`{scope['path']}` is read with GET")
+            answer = problem_response(405, "method-not-allowed", f"`{scope['path']}` allows only GET and HEAD")
             answer.headers["allow"] = "GET, HEAD"
             return answer
         if scope["path"] == "/healthz":

@@ -1,4 +1,4 @@
-"""So many requests per second: for each principal, and for each address that nobody known calls from."""
+"""Rate limits in requests per second: for each principal, and for each address of requests without a valid credential."""
 
 import math
 import time
@@ -16,21 +16,24 @@ from headgate.endpoints.http.limits import Limits
 _REMEMBERED = 10_000
 
 IdentifyClient = Callable[[Scope], Awaitable[str | None]]
-"""Says by whose rate a request counts, or None where nobody known sends it. Asked once for each, after its head was checked."""
+"""Returns the principal whose rate a request counts against, or None without a valid credential.
+
+Called once per request, after its head was checked.
+"""
 
 
 class TokenBuckets:
-    """Token buckets by key. Only those used last are remembered: a forgotten one is full again."""
+    """Token buckets by key. Only the most recently used are kept: a bucket that was dropped is full again."""
 
     def __init__(self, rate: float, burst_seconds: float, remembered: int = _REMEMBERED) -> None:
-        """`rate` is in requests per second; 0 is no limit."""
+        """`rate` is in requests per second; 0 means no limit."""
         self._rate = rate
         self._full = max(1.0, rate * burst_seconds)
         self._remembered = remembered
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, key: str, now: float) -> float:
-        """Take one and return 0, or return after how many seconds there will be one."""
+        """Consume a token and return 0, or return the seconds until one is available."""
         if not self._rate:
             return 0.0
         left, at = self._left.pop(key, (self._full, now))
@@ -43,12 +46,12 @@ class TokenBuckets:
 
 
 def of_principals(limits: Limits) -> TokenBuckets:
-    """Return the buckets that a request of somebody known takes from."""
+    """Return the buckets for requests of authenticated principals."""
     return TokenBuckets(limits.principal_rate, limits.burst_seconds)
 
 
 class RateLimitMiddleware:
-    """Finds out who sends a request, and lets nobody send too many."""
+    """Identifies the client of a request and applies its rate limit."""
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class RateLimitMiddleware:
             await self._app(scope, receive, send)
             return
         seconds = math.ceil(wait)
-        answer = problem_response(429, "too-many-requests", f"these are too many requests; go on in {seconds} s")
+        answer = problem_response(429, "too-many-requests", f"rate limit exceeded; retry in {seconds} s")
         answer.headers["retry-after"] = str(seconds)
         await answer(scope, receive, send)
 
@@ -85,7 +88,7 @@ class RateLimitMiddleware:
 
 @lru_cache(_REMEMBERED)
 def network_of(host: str) -> str:
-    """Return whose the address is: of the newer ones, one customer has a whole network."""
+    """Return the key of an address: an IPv4 address itself, or the /64 network of an IPv6 address, which one customer has."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""No answer older than the question: where other processes write too, the newest revisions are read first."""
+"""Read-your-writes consistency: with other writing processes, the newest revisions are read before a request is answered."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from headgate.endpoints.common.problems import unavailable_response
 
 
 class FreshnessBarrier:
-    """One read for everybody who waits: a read that begins after a request has come is new enough for it."""
+    """Shares one read among all waiting requests: a read that begins after a request arrived is fresh enough for it."""
 
     def __init__(self, organizations: Organizations) -> None:
         self._organizations = organizations
@@ -21,7 +21,7 @@ class FreshnessBarrier:
         self._known = 0
 
     async def wait(self) -> None:
-        """Return when every open log is as new as the store was at some moment after this was called."""
+        """Wait until every open log is as new as the store was at some moment after the call."""
         if self.is_here():
             return
         if self._next is None:
@@ -29,14 +29,14 @@ class FreshnessBarrier:
         await asyncio.shield(self._next)
 
     def is_here(self) -> bool:
-        """Say whether every open log is that new, so that there is nothing to wait for."""
+        """Whether every open log is already that new, so that `wait` returns at once."""
         stores = self._organizations.stores
         if stores.changed_elsewhere():
             self._moves += 1
-            # A store that can tell is a file of this machine: that is read in less time than it would be waited for.
+            # A store that can detect changes is a local file: reading it takes less time than waiting for a thread.
             if not stores.changed_elsewhere() and not self._organizations.is_stale():
                 self._known = self._moves
-        # What could not be read is tried again with every request, whatever the store says.
+        # A log that could not be read is read again with every request, whatever the store reports.
         return self._known == self._moves and not self._organizations.is_any_refused
 
     def _read(self) -> None:
@@ -52,7 +52,7 @@ class FreshnessBarrier:
 
 
 class FreshnessMiddleware:
-    """Waits for what is newest before a request goes on; without it the answer is 503, never an old one."""
+    """Waits for the newest revisions before it passes a request on; without them it responds 503, never with old data."""
 
     def __init__(self, app: ASGIApp, freshness: FreshnessBarrier) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""One request and its answer: the id they go by, and what is told of them afterwards."""
+"""The context of a request and its response: its id, and the record for logs and metrics afterwards."""
 
 import asyncio
 import itertools
@@ -17,11 +17,12 @@ from headgate.endpoints.common.request_scope import CALLER, REQUEST, ROUTE
 logger = logging.getLogger("headgate.requests")
 
 EXCHANGE = "headgate.exchange"
-"""Where a scope keeps what will be told of it."""
+"""The key of a scope's `RequestContext`."""
 UNMATCHED = "unmatched"
 
 _PROCESS, _NUMBERS = secrets.token_hex(10), itertools.count()
-"""Ids are not to be guessed across processes, and to be told apart; chance for each would cost more."""
+"""Request ids: a random part per process, so that no other process can guess them, and a counter; a random number per
+request would cost more."""
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SANE = re.compile(rb"[A-Za-z0-9._-]{8,64}")
@@ -32,9 +33,9 @@ RawHeaders = list[RawHeader]
 
 @dataclass(slots=True)
 class RequestContext:
-    """What may be told of a request and its answer: who asked, by opaque ids, once an endpoint knew.
+    """The facts about a request that may be logged; the caller by opaque ids, once an endpoint has identified it.
 
-    `status` is 0 until the answer begins; `seconds` is how long it took.
+    `status` is 0 until the response begins; `seconds` is the duration.
     """
 
     id: str
@@ -47,9 +48,9 @@ class RequestContext:
 
 
 class Exchanges:
-    """Gives each request its id, each answer its headers, and tells the observers when it is over.
+    """Assigns request ids, adds the common response headers, and notifies the observers when a request is finished.
 
-    What goes wrong without an answer becomes a problem that names the request, and a line of the log that says more.
+    An exception without a response becomes a problem document with the request id, and a log line with the details.
     """
 
     def __init__(
@@ -94,36 +95,37 @@ class Exchanges:
         try:
             await self._app(scope, receive, answer)
         except asyncio.CancelledError:
-            # Only a server that ends gives up a request: whoever sent it hears that.
+            # A request is cancelled only when the server shuts down: the client gets a response that says so.
             if exchange.status:
                 raise
-            leaving = problem_response(503, "ending", "this process ends, and did not get that done; ask again")
+            said = "the server is shutting down; retry the request, which may already have had an effect"
+            leaving = problem_response(503, "ending", said)
             leaving.headers["retry-after"] = "1"
             await leaving(scope, receive, answer)
         except Exception:
             logger.exception("the request %s failed", exchange.id)
             if not exchange.status:
-                said = f"this failed here; the server's log says why, under the request `{exchange.id}`"
+                said = f"the request failed in the server; the server's log says why, under the request `{exchange.id}`"
                 await problem_response(500, "failed", said)(scope, receive, answer)
 
 
 def request_id(scope: Scope) -> str:
-    """Return the id that the client gave if it is a sane word, else a new one."""
+    """Return the `X-Request-Id` of the client if it is 8 to 64 harmless characters, else a new id."""
     return sane_id(find_header(scope, b"x-request-id"))
 
 
 def sane_id(given: bytes | None) -> str:
-    """Return this as a request's id if it is a sane word, else a new one."""
+    """Return `given` if it is usable as a request id (8 to 64 letters, digits, `.`, `_`, `-`), else a new id."""
     return given.decode() if given and _SANE.fullmatch(given) else f"{_PROCESS}{next(_NUMBERS):012x}"
 
 
 def _method(method: str) -> str:
-    """Return the method by which a request is told of: clients can make up any number of them."""
+    """Return the method for logs and metrics; `other` for an unknown one, since clients can invent any number of methods."""
     return method if method in _METHODS else "other"
 
 
 def find_header(scope: Scope, name: bytes) -> bytes | None:
-    """Return the first header of that name, or None."""
+    """Return the value of the first header with that name, or None."""
     for key, value in scope["headers"]:
         if key == name:
             return value
@@ -131,14 +133,14 @@ def find_header(scope: Scope, name: bytes) -> bytes | None:
 
 
 def route_template(scope: Scope) -> str:
-    """Return the template of the route that served a request; a path itself may name what is nobody's business."""
-    # What FastAPI knows of a route in a router that another includes: the route itself does not know its prefix.
+    """Return the template of the route that served a request; a full path may contain confidential names."""
+    # FastAPI's context of a route in an included router: the route itself does not know the router's prefix.
     included = scope.get("fastapi", {}).get("effective_route_context")
     named = scope.get(ROUTE) or getattr(included or scope.get("route"), "path_format", None)
     return named if isinstance(named, str) else UNMATCHED
 
 
 def caller_of(scope: Scope) -> tuple[str | None, str | None]:
-    """Return the organization and the principal that an endpoint has found, by their ids."""
+    """Return the ids of the organization and the principal that an endpoint has identified."""
     found = scope.get(CALLER)
     return (found[0].id, found[1].principal) if found else (None, None)

@@ -1,4 +1,4 @@
-"""Request smuggling: heads that two readers could read differently, or that are too large, are refused."""
+"""Protection against request smuggling: refuses heads that two parsers could read differently, and heads that are too large."""
 
 from urllib.parse import unquote_to_bytes
 
@@ -25,7 +25,7 @@ class RequestHeadMiddleware:
 
 
 def find_refusal(scope: Scope, limits: Limits) -> Response | None:
-    """Return the refusal of a head, or None. Closes the connection where the start of the next request is ambiguous."""
+    """Return the refusal of a head, or None. Closes the connection if the start of the next request is ambiguous."""
     answer = _too_large(scope, limits) or _ambiguous(scope)
     if answer is not None:
         answer.headers["connection"] = "close"
@@ -36,12 +36,14 @@ def find_refusal(scope: Scope, limits: Limits) -> Response | None:
 def _too_large(scope: Scope, limits: Limits) -> Response | None:
     headers = scope["headers"]
     if len(headers) > limits.headers:
-        return problem_response(431, "headers-too-large", f"a request has at most {limits.headers} headers")
+        return problem_response(431, "headers-too-large", f"the request has more than {limits.headers} headers")
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     for name, value in headers:
         size += len(name) + len(value)
     if size > limits.header_bytes:
-        return problem_response(431, "headers-too-large", f"a request's head has at most {limits.header_bytes} bytes")
+        return problem_response(
+            431, "headers-too-large", f"the request's head is larger than {limits.header_bytes} bytes"
+        )
     return None
 
 
@@ -50,16 +52,20 @@ def _ambiguous(scope: Scope) -> Response | None:
     for name, value in scope["headers"]:
         if name == b"transfer-encoding" and value.lower() != b"chunked":
             return problem_response(
-                400, "ambiguous", "send `transfer-encoding: chunked` without another coding, or leave it out"
+                400,
+                "ambiguous",
+                "`transfer-encoding` is not `chunked`; send `transfer-encoding: chunked` without another coding, or leave it out",
             )
         if name in _ONCE:
             if name in names:
-                return problem_response(400, "ambiguous", f"send `{name.decode()}` once")
+                return problem_response(400, "ambiguous", f"the header `{name.decode()}` occurs twice; send it once")
             names.append(name)
     if b"content-length" in names and b"transfer-encoding" in names:
-        return problem_response(400, "ambiguous", "send `content-length` or `transfer-encoding`, not both")
+        return problem_response(
+            400, "ambiguous", "the request has `content-length` and `transfer-encoding`; send one of them"
+        )
     if b"host" not in names and scope.get("http_version") == "1.1":
-        return problem_response(400, "ambiguous", "say with `host` whom the request is for")
+        return problem_response(400, "ambiguous", "the `Host` header is missing; send the server's address in it")
     return None
 
 
@@ -72,9 +78,9 @@ def _find_text_refusal(scope: Scope) -> Response | None:
 
 
 def _describe_fault(content: bytes) -> str | None:
-    """Return why the content of an address is not text, or None."""
+    """Return why the decoded content of a URL is not text, or None."""
     try:
         content.decode()
     except UnicodeDecodeError:
-        return "what `%` stands for in the address is not UTF-8"
-    return "the address contains `%00`; leave it out" if b"\0" in content else None
+        return "the percent-encoded bytes of the URL are not UTF-8; encode its text as UTF-8"
+    return "the URL contains `%00`; leave it out" if b"\0" in content else None

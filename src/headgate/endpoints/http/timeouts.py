@@ -1,4 +1,4 @@
-"""No request lasts for ever: one timer looks after all of them."""
+"""Timeouts of requests: one timer for all of them."""
 
 import asyncio
 
@@ -8,12 +8,12 @@ from headgate.endpoints.common.problems import problem_response
 from headgate.endpoints.http.request_context import EXCHANGE
 
 _LOOKS = 4
-"""How often a request is looked at within its time: it may take a quarter longer than that."""
+"""Checks per timeout: a request may run a quarter longer than its timeout."""
 _SELDOM = 1.0
 
 
 class TimeoutMiddleware:
-    """Until when one task may go on, in the loop's time; and whether it was stopped for that."""
+    """The deadline of one task, in the loop's time, and whether the task was cancelled at it."""
 
     __slots__ = ("passed", "task", "until")
 
@@ -24,20 +24,20 @@ class TimeoutMiddleware:
 
 
 class TimeoutTimer:
-    """Cancels the tasks whose time is over. A timer for each would cost every request more than it costs to be late."""
+    """Cancels tasks after their deadline. A timer per task would cost every request more than the delay of this one does."""
 
     def __init__(self, seconds: float) -> None:
-        """`seconds` is how long a task has."""
+        """`seconds` is the timeout of each task."""
         self._seconds = seconds
         self._every = min(_SELDOM, seconds / _LOOKS)
         self._running: set[TimeoutMiddleware] = set()
         self._next: asyncio.TimerHandle | None = None
 
     def begin(self) -> TimeoutMiddleware:
-        """Look after the task that is running now, until `end`."""
+        """Start the timeout of the current task; `end` stops it."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task(loop)
-        assert task is not None  # noqa: S101 (whoever awaits is a task)
+        assert task is not None  # noqa: S101 (code that awaits runs in a task)
         deadline = TimeoutMiddleware(task, loop.time() + self._seconds)
         self._running.add(deadline)
         if self._next is None:
@@ -45,7 +45,7 @@ class TimeoutTimer:
         return deadline
 
     def end(self, deadline: TimeoutMiddleware) -> None:
-        """Look after it no longer."""
+        """Stop the timeout of a task."""
         self._running.discard(deadline)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -58,7 +58,7 @@ class TimeoutTimer:
 
 
 class Deadlines:
-    """Gives up on an answer that takes too long. An answer that has begun is cut off."""
+    """Cancels requests that take too long: responds 503, or cuts off a response that has begun."""
 
     def __init__(self, app: ASGIApp, seconds: float) -> None:
         self._app = app
@@ -78,7 +78,9 @@ class Deadlines:
                 raise
             if scope[EXCHANGE].status:
                 raise TimeoutError from None
-            answer = problem_response(503, "too-slow", f"this was not done within {self._seconds:g} seconds")
+            answer = problem_response(
+                503, "too-slow", f"the request took longer than {self._seconds:g} seconds; it may have had an effect"
+            )
             answer.headers["retry-after"] = "1"
             await answer(scope, receive, send)
         finally:

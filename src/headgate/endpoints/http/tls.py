@@ -1,4 +1,4 @@
-"""TLS with a certificate that can be changed while it is used: new connections get the new one, open ones stay."""
+"""TLS certificate reload: new connections use the renewed certificate, open ones keep theirs."""
 
 import asyncio
 import logging
@@ -12,38 +12,38 @@ from headgate.spark.tls_files import no_password, read_stamps
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 5.0
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 
 
 class TlsError(Exception):
-    """The certificate or its key cannot be used; the message says which files."""
+    """The certificate or its key cannot be used; the message names the files."""
 
 
 class Certificate:
-    """A certificate and its key, read from their files again when these change."""
+    """A certificate and its key, reloaded when their files change."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files. Raises `TlsError`."""
         self._files = (certificate, key)
         self._tried = read_stamps(self._files)
         self.context = self._read()
-        """What a listener is given. It hands each new connection to the newest."""
+        """The TLS context for a listener. It passes each new connection to the newest context."""
         self._newest = self.context
         self.context.sni_callback = self._hand_over
 
     def renew(self) -> bool:
-        """Read the files again; say whether they could be used. If not, the certificate in use stays, and the log says why."""
+        """Reload the files; return whether they can be used. If not, the certificate in use is kept and the fault is logged."""
         self._tried = read_stamps(self._files)
         try:
             self._newest = self._read()
         except TlsError as error:
-            log.error("%s; the certificate in use stays", error)  # noqa: TRY400 (the sentence says it all)
+            log.error("%s; the server keeps the certificate in use", error)  # noqa: TRY400 (the message is complete)
             return False
-        log.info("the certificate was read again")
+        log.info("the certificate was reloaded")
         return True
 
     async def watch(self, every: float = LOOK_EVERY) -> None:
-        """Read the files again whenever they change; until cancelled."""
+        """Reload the files whenever they change, until cancelled."""
         while True:
             await asyncio.sleep(every)
             if read_stamps(self._files) != self._tried:
@@ -65,5 +65,5 @@ class Certificate:
 
 
 def build_context_factory(certificate: Certificate) -> Callable[[Any, Any], ssl.SSLContext]:
-    """Return what uvicorn's setting `ssl_context_factory` wants."""
+    """Return a function for uvicorn's setting `ssl_context_factory`."""
     return lambda _config, _default: certificate.context

@@ -1,1 +1,1 @@
-"""OpenID Connect: people whom their company's provider knows (authorization code with PKCE)."""
+"""OpenID Connect: login with the provider of a company (authorization code flow with PKCE)."""

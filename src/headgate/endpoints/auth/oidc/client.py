@@ -1,4 +1,4 @@
-"""Our side of the authorization code flow with PKCE (RFC 6749, RFC 7636, OpenID Connect Core 1.0)."""
+"""The client of the authorization code flow with PKCE (RFC 6749, RFC 7636, OpenID Connect Core 1.0)."""
 
 import base64
 import hashlib
@@ -20,38 +20,38 @@ from headgate.endpoints.auth.oidc.claims import identity_from_claims
 from headgate.endpoints.auth.oidc.errors import ProviderError
 from headgate.endpoints.auth.oidc.provider_metadata import Documents, Published, fetch_json
 
-_UNKNOWN = "the identity token is not signed as the provider signs; log in again"
+_UNKNOWN = "the identity token is not signed with a key and an algorithm of the provider; log in again"
 
 
 @dataclass(frozen=True, slots=True)
 class LoginAttempt:
-    """One login on its way, made of one secret that stays in the browser that began it."""
+    """A login in progress: all its values derive from one secret, which stays in the browser that began the login."""
 
     secret: str
 
     @classmethod
     def begin(cls) -> "LoginAttempt":
-        """Return a new one."""
+        """Create a login attempt with a new random secret."""
         return cls(secrets.token_urlsafe(32))
 
     @property
     def state(self) -> str:
-        """What comes back with the code: it shows that this browser asked."""
+        """The `state` that the provider returns with the code: it proves that this browser began the login."""
         return self._derive("state")
 
     @property
     def nonce(self) -> str:
-        """What comes back in the identity token: it shows that the token answers this."""
+        """The `nonce` that the provider returns in the identity token: it proves that the token is for this login."""
         return self._derive("nonce")
 
     @property
     def verifier(self) -> str:
-        """What only who asked can show when the code is exchanged."""
+        """The PKCE code verifier: only the client that began the login can present it when the code is exchanged."""
         return self._derive("verifier")
 
     @property
     def challenge(self) -> str:
-        """What tells of the verifier without telling it."""
+        """The PKCE code challenge: a hash of the verifier, which does not reveal it."""
         return _encoded(hashlib.sha256(self.verifier.encode()).digest())
 
     def _derive(self, use: str) -> str:
@@ -59,7 +59,7 @@ class LoginAttempt:
 
 
 class ProviderClient:
-    """Sends people to the provider, and finds out who they are when they come back."""
+    """Redirects users to the provider, and identifies them when they return with a code."""
 
     def __init__(self, provider: Provider, clock: Callable[[], float]) -> None:
         self._provider = provider
@@ -67,7 +67,7 @@ class ProviderClient:
         self._documents = Documents(provider, clock)
 
     def authorization_url(self, attempt: LoginAttempt, back: str) -> str:
-        """Return the address where somebody logs in and is sent `back` from. Raises `ProviderError`."""
+        """Return the provider's address where a user logs in and is redirected to `back`. Raises `ProviderError`."""
         query = urlencode(
             {
                 "response_type": "code",
@@ -84,11 +84,17 @@ class ProviderClient:
         return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{query}"
 
     def exchange_code(self, attempt: LoginAttempt, code: str, back: str) -> ExternalIdentity:
-        """Return who has come back with a code. Raises `LoginError` if that cannot be believed, else `ProviderError`."""
+        """Exchange a code for the identity of the user.
+
+        Raises `LoginError` if the identity token is not valid, `ProviderError` if the provider cannot be used.
+        """
         return self.verify_id_token(self._exchange(attempt, code, back), attempt.nonce)
 
     def verify_id_token(self, token: str, nonce: str) -> ExternalIdentity:
-        """Return whom an identity token is about. Raises `LoginError` if it cannot be believed, else `ProviderError`."""
+        """Return the identity in an identity token.
+
+        Raises `LoginError` if the token is not valid, `ProviderError` if the provider cannot be used.
+        """
         return identity_from_claims(self._verify(token), self._provider, nonce, self._clock())
 
     def _exchange(self, attempt: LoginAttempt, code: str, back: str) -> str:
@@ -102,7 +108,7 @@ class ProviderClient:
         }
         more: dict[str, Any] = {"data": fields}
         if provider.secret is not None:
-            # OpenID Connect Discovery: without a word it is HTTP Basic.
+            # OpenID Connect Discovery: if the metadata names no method, it is HTTP Basic.
             methods = published.said.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
             if "client_secret_basic" in methods:
                 more["auth"] = (quote(provider.client, safe=""), quote(provider.secret, safe=""))
@@ -110,15 +116,15 @@ class ProviderClient:
                 fields["client_secret"] = provider.secret
         token = fetch_json(provider, "POST", published.endpoint("token_endpoint"), **more).get("id_token")
         if not isinstance(token, str):
-            raise ProviderError(f"`{provider.issuer}` gave no identity token")
+            raise ProviderError(f"the token endpoint of `{provider.issuer}` returned no `id_token`")
         return token
 
     def _verify(self, token: str) -> Mapping[str, Any]:
-        """Return the claims of a token that the provider has signed with one of its keys."""
+        """Return the claims of a token. Raises `LoginError` unless one of the provider's keys has signed the token."""
         try:
             header = extract_compact(token.encode("ascii")).headers()
         except (JoseError, ValueError):
-            raise LoginError("that is no identity token") from None
+            raise LoginError("the identity token is not a signed JWT; log in again") from None
         algorithm, kid = header.get("alg"), header.get("kid")
         if algorithm not in self._provider.algorithms or not isinstance(kid, (str, type(None))):
             raise LoginError(_UNKNOWN)

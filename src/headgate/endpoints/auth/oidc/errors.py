@@ -1,5 +1,5 @@
-"""What can be wrong with a provider."""
+"""The error of an OpenID Connect provider."""
 
 
 class ProviderError(Exception):
-    """The provider cannot be reached, or does not do what the specification says; the message is for the operator."""
+    """The provider cannot be reached, or violates the specification; the message is for the operator."""

@@ -1,4 +1,4 @@
-"""What a provider publishes: where its endpoints are, and its keys. Read again when old, and for a key not seen yet."""
+"""Provider metadata (OpenID Connect Discovery): endpoints and keys, cached; read again when old, or for an unknown key."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -20,18 +20,18 @@ _KINDS = (RSAKey, ECKey, OKPKey)
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The provider's own description, its keys, and when they were read (seconds since the epoch)."""
+    """The provider's metadata (`said`), its keys, and when they were read (`at`, seconds since the epoch)."""
 
     said: Mapping[str, Any]
     keys: tuple[Key, ...]
     at: float
 
     def endpoint(self, name: str) -> str:
-        """Return an address that the provider names."""
+        """Return the address of an endpoint from the metadata. Raises `ProviderError` if the address is not safe."""
         return _sound(str(self.said.get(name, "")))
 
     def matching_keys(self, kid: str | None, algorithm: str) -> tuple[Key, ...]:
-        """Return the keys that a token may be signed with: of its id; of any where it names none."""
+        """Return the keys that may have signed a token: those with its key id, or all if the token has no key id."""
         return tuple(
             key
             for key in self.keys
@@ -42,7 +42,7 @@ class Published:
 
 
 class Documents:
-    """Keeps what the provider publishes. Safe to use from several threads: one of them reads, the others wait."""
+    """Cache of the provider's metadata. Thread-safe: one thread reads, the others wait."""
 
     def __init__(self, provider: Provider, clock: Callable[[], float]) -> None:
         self._provider = provider
@@ -51,14 +51,14 @@ class Documents:
         self._kept: Published | None = None
 
     def newest(self) -> Published:
-        """Return what is published, read within `keys_age`. Raises `ProviderError`."""
+        """Return the metadata, read at most `keys_age` seconds ago. Raises `ProviderError`."""
         with self._lock:
             if self._kept is None or self._clock() - self._kept.at >= self._provider.keys_age:
                 self._kept = self._read()
             return self._kept
 
     def get_newer_than(self, seen: Published) -> Published:
-        """Return something newer than what was seen, for a key that is not in it; the same if that was read just now."""
+        """Return metadata newer than `seen`, which lacks a key; `seen` itself if it is younger than `refetch` seconds."""
         with self._lock:
             if self._kept is not None and self._kept.at > seen.at:
                 return self._kept
@@ -71,16 +71,19 @@ class Documents:
         issuer = self._provider.issuer
         said = fetch_json(self._provider, "GET", f"{_sound(issuer).rstrip('/')}/.well-known/openid-configuration")
         if said.get("issuer") != issuer:
-            raise ProviderError(f"`{issuer}` says that it is `{said.get('issuer')}`; name the issuer as it does")
+            raise ProviderError(
+                f"the metadata of `{issuer}` names the issuer `{said.get('issuer')}`; "
+                "set HEADGATE_OIDC_ISSUER to the issuer's exact name"
+            )
         listed = fetch_json(self._provider, "GET", _sound(str(said.get("jwks_uri", "")))).get("keys")
         if not isinstance(listed, list):
-            raise ProviderError(f"`{issuer}` lists no keys")
+            raise ProviderError(f"the document at the `jwks_uri` of `{issuer}` has no list `keys`")
         keys = (_key(each) for each in listed)
         return Published(said, tuple(key for key in keys if key is not None), self._clock())
 
 
 def fetch_json(provider: Provider, method: str, url: str, **more: Any) -> dict[str, Any]:
-    """Return the JSON object that the provider answers with. Raises `ProviderError`."""
+    """Send a request to the provider and return the JSON object of its response. Raises `ProviderError`."""
     try:
         with (
             httpx.Client(timeout=provider.timeout, trust_env=not _is_loopback(url)) as client,
@@ -90,23 +93,23 @@ def fetch_json(provider: Provider, method: str, url: str, **more: Any) -> dict[s
             for part in answer.iter_bytes():
                 body += part
                 if len(body) > _MOST:
-                    raise ProviderError(f"`{url}` answers with more than {_MOST} bytes")
+                    raise ProviderError(f"the response of `{url}` is larger than {_MOST} bytes")
             answered = httpx.Response(answer.status_code, content=body)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ProviderError(f"`{url}` cannot be reached ({error})") from error
     if answered.status_code != httpx.codes.OK:
-        raise ProviderError(f"`{url}` answers with {answered.status_code}")
+        raise ProviderError(f"the response of `{url}` has status {answered.status_code} instead of 200")
     try:
         found = answered.json()
     except ValueError:
-        raise ProviderError(f"`{url}` does not answer with JSON") from None
+        raise ProviderError(f"the response of `{url}` is not JSON") from None
     if not isinstance(found, dict):
-        raise ProviderError(f"`{url}` does not answer with a JSON object")
+        raise ProviderError(f"the response of `{url}` is not a JSON object")
     return found
 
 
 def _key(written: Any) -> Key | None:
-    """Return a public key; None for one of another kind. Never one that is shared: it would sign as it checks."""
+    """Return a public key; None for a key of another kind, and for a shared (symmetric) key: it could also sign tokens."""
     try:
         key = JWKRegistry.import_key(written)
     except (JoseError, ValueError, TypeError, KeyError, AttributeError):
@@ -115,10 +118,10 @@ def _key(written: Any) -> Key | None:
 
 
 def _sound(url: str) -> str:
-    """Return an address that is safe to use: under TLS, or on this machine. Raises `ProviderError`."""
+    """Return `url` if it is safe to use: with TLS, or on this machine. Raises `ProviderError`."""
     if urlsplit(url).scheme == "https" or (urlsplit(url).scheme == "http" and _is_loopback(url)):
         return url
-    raise ProviderError(f"`{url}` is not an https address")
+    raise ProviderError(f"`{url}` is not an https address; only a loopback address may use http")
 
 
 def _is_loopback(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""To the provider and back."""
+"""Routes of the OpenID Connect login: the redirect to the provider, and the callback."""
 
 import hmac
 import re
@@ -22,31 +22,33 @@ router = APIRouter(prefix="/oidc", tags=["logins"])
 _COOKIE = "headgate-login"
 _SECONDS = 600
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
-"""A path of this deployment, in visible ASCII without a backslash: browsers read that as a slash."""
+"""A path of this deployment, in visible ASCII without a backslash: browsers read a backslash as a slash."""
 
 Short = Annotated[Text, Query(max_length=4000)]
 
 
-@router.get("/login", status_code=303, **public("whoever logs in is nobody yet"))
+@router.get("/login", status_code=303, **public("a user who logs in is not identified yet"))
 def start_oidc_login(request: Request, next: Short = "/") -> RedirectResponse:
-    """Go to the provider, to come back logged in, to `next`: a path of this deployment."""
+    """Redirect to the provider. After the login the browser is redirected to `next`, a path of this deployment."""
     if not _LOCAL.fullmatch(next):
-        raise ProblemError(422, "invalid", "`next` is a path of this deployment, such as `/`")
+        raise ProblemError(422, "invalid", "`next` is not a path of this deployment; send a path such as `/`")
     attempt = LoginAttempt.begin()
     response = RedirectResponse(_provider(request).authorization_url(attempt, _back(request)), 303)
     put(request, response, _COOKIE, f"{attempt.secret}.{quote(next, safe='')}", _SECONDS)
     return response
 
 
-@router.get("/callback", status_code=303, **public("whoever logs in is nobody yet"))
+@router.get("/callback", status_code=303, **public("a user who logs in is not identified yet"))
 def finish_oidc_login(
     request: Request, ways: CurrentAuth, told: Client, state: Short = "", code: Short = "", error: Short = ""
 ) -> RedirectResponse:
-    """Come back from the provider."""
+    """Log in the user that the provider redirects back, and redirect to `next`."""
     secret, _, quoted = (cookie_of(request, _COOKIE) or "").partition(".")
     attempt = LoginAttempt(secret)
     if not secret or not hmac.compare_digest(attempt.state.encode(), state.encode()):
-        raise LoginError("this login did not begin in this browser, or took too long; log in again")
+        raise LoginError(
+            f"the login did not begin in this browser, or took more than {_SECONDS // 60} minutes; log in again"
+        )
     if error or not code:
         raise LoginError("the provider did not log you in; log in again")
     who = _provider(request).exchange_code(attempt, code, _back(request))
@@ -61,7 +63,7 @@ def finish_oidc_login(
 def _provider(request: Request) -> ProviderClient:
     found: ProviderClient | None = request.app.state.provider
     if found is None:
-        raise ProblemError(404, "not-found", "no OpenID Connect provider is set up here; log in by a password")
+        raise ProblemError(404, "not-found", "no OpenID Connect provider is configured; log in with a password")
     return found
 
 
