@@ -1,4 +1,4 @@
-"""The caller of a catalog request, and the lake that the request is for."""
+"""The caller and the lake of a catalog request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from headgate.lake.view_catalog import ViewCatalog
 
 
 class CallerDeniedError(Exception):
-    """The caller of a request is unknown in the organization that the request addresses, or that is suspended.
+    """The caller is unknown in the organization that the request addresses, or that organization is suspended.
 
-    `addressed` is that organization, None if there is none; `code` is that of the denial.
+    `addressed` is the organization, None if it does not exist; `code` is the code of the denial.
     """
 
     def __init__(self, code: str, addressed: Organization | None) -> None:
@@ -23,7 +23,7 @@ class CallerDeniedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """The lake of one organization. `name` is what every full name in it begins with."""
+    """The lake of one organization. `name` is the first part of every full name in it."""
 
     organization: Organization
     tables: TableCatalog
@@ -33,7 +33,7 @@ class Lake:
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """Who is asking, in which lake. `guarded` if it comes from the Spark driver, which decides each statement before."""
+    """The caller of a request and its lake. `guarded`: the Spark driver sent it, where each statement is decided before."""
 
     caller: Caller
     guarded: bool
@@ -42,9 +42,9 @@ class Authenticated:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request as it was sent. `target` is path with query, header names are in lower case.
+    """A request as it was sent. `target` is the path with the query; header names are in lower case.
 
-    `organization` is the one that its address names (`/o/{organization}/...`), which the target does not hold.
+    `organization` is the one that the URL names (`/o/{organization}/...`); `target` does not contain it.
     """
 
     method: str
@@ -55,4 +55,4 @@ class HttpRequest:
 
 
 AuthenticateRequest = Callable[[HttpRequest], Authenticated]
-"""Returns the caller of a request. Raises `CallerDeniedError` for an unknown one, and while its organization is suspended."""
+"""Returns the caller of a request. Raises `CallerDeniedError` if the caller is unknown or its organization is suspended."""

@@ -1,4 +1,4 @@
-"""The commands behind catalog writes: a command that is refused becomes an error of the specification."""
+"""Commands of catalog writes: a refused command becomes an error of the Iceberg REST specification."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,17 @@ from headgate.endpoints.iceberg_rest.request import CatalogRequest
 def execute_command(
     asking: CatalogRequest, command: Command, names: Sequence[str], call: CommandMetadata, missing: SpecError
 ) -> None:
-    """Carry out a command about what has this name, or will have it.
+    """Execute a command on the resource that has, or will have, the full name `names`.
 
-    Raises `SpecError`, and then nothing was changed. It is `missing` where the caller may not know of the name.
+    Raises `SpecError` if the command is refused; then nothing was changed. The error is `missing` if the caller may not
+    see the name.
     """
     try:
         asking.organization.control.execute(command, asking.caller, call)
     except PermissionDeniedError as error:
         raise refusal_error(_refusal(asking, names, error), missing) from error
     except AlreadyExistsError as error:
-        # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
+        # The response reveals that a hidden name is taken: the audit shows a caller that searches for such names.
         denial = _taken(asking, command, names) if error.is_hidden else None
         raise SpecError(409, "AlreadyExistsException", str(error), denial) from error
     except NotFoundError as error:

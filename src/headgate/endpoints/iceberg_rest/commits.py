@@ -1,4 +1,4 @@
-"""Commits: to one table, to several at once, and the one that makes a staged table. Decided once the files were read."""
+"""Commits: to one table, to several tables, and the commit that creates a staged table. Decided after the files were read."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ from headgate.lake.metadata_files import LoadedTable
 
 @retry_once
 def commit_table(asking: CatalogRequest) -> Response:
-    """Apply a commit; what it needs follows from what it makes of the table."""
+    """Apply a commit to a table. The required actions follow from the changes to the table."""
     message = parse_catalog_message(CommitTable, asking.body)
     name = asking.table()
     if message.identifier and _named(asking, message.identifier) != name:
-        raise bad_request("the identifier is not the table of the path")
+        raise bad_request("`identifier` is not the table of the path; leave it out, or send the path's table")
     guarded = asking.who.guarded
     if is_create(message.requirements):
         return table_answer(_created(asking, name, message), guarded=guarded)
@@ -35,14 +35,16 @@ def commit_table(asking: CatalogRequest) -> Response:
 
 @retry_once
 def commit_transaction(asking: CatalogRequest) -> None:
-    """Apply commits to several tables, all or none. Each needs what it would need alone."""
+    """Apply commits to several tables, all or none. Each commit requires the same actions as alone."""
     message = parse_catalog_message(CommitTransaction, asking.body)
     changes = {_named(asking, each.identifier): each for each in message.table_changes if each.identifier}
-    if None in changes or len(changes) != len(message.table_changes):
-        raise bad_request("each change must have the `identifier` of a table, and no table two")
+    if None in changes or not all(each.identifier for each in message.table_changes):
+        raise bad_request("a change in `table-changes` has no valid `identifier` of a table; add one to each change")
+    if len(changes) != len(message.table_changes):
+        raise bad_request("`table-changes` has two changes of one table; send one change per table")
     named = [(name, each) for name, each in changes.items() if name is not None]
     if any(is_create(each.requirements) for _, each in named):
-        raise bad_request("a transaction changes tables that are there; make new ones before")
+        raise bad_request("a transaction cannot create tables (`assert-create`); create them before the transaction")
     bases = [(name, loaded_table(asking, name), each) for name, each in named]
     if all(_happened(asking, base, each) for _, base, each in bases):
         return
@@ -50,7 +52,7 @@ def commit_transaction(asking: CatalogRequest) -> None:
 
 
 def _commit(asking: CatalogRequest, prepared: Sequence[tuple[QualifiedName, CheckedCommit]]) -> Sequence[LoadedTable]:
-    """Write the commits. Each is decided again once its files are written, so that a revoke meanwhile counts."""
+    """Write the commits. Each is decided again after its files were written, so that a revoke in between takes effect."""
 
     def confirm() -> None:
         for name, commit in prepared:
@@ -64,9 +66,9 @@ def _happened(asking: CatalogRequest, base: LoadedTable, message: CommitTable) -
 
 
 def _decided(asking: CatalogRequest, name: QualifiedName, base: LoadedTable, message: CommitTable) -> CheckedCommit:
-    """Return a commit that is sound and allowed.
+    """Return the commit, validated and allowed.
 
-    Decided after the files were read, which takes long, so that a revoke in between counts.
+    It is decided after the files were read, which is slow, so that a revoke in between takes effect.
     """
     guarded = asking.who.guarded
     prepared = asking.lake.tables.prepare(base, message.requirements, message.updates, guarded=guarded)
@@ -88,9 +90,9 @@ def _require_allowed(asking: CatalogRequest, name: QualifiedName, prepared: Chec
 
 
 def _may_replace(asking: CatalogRequest, name: QualifiedName) -> bool:
-    """Return whether the caller could as well drop the table and make another one there.
+    """Whether the caller may drop the table and create another one in its place.
 
-    That is what `CREATE OR REPLACE TABLE` needs, and it comes as a commit that begins the table anew.
+    `CREATE OR REPLACE TABLE` needs both; the client sends it as a commit that replaces the table's content and schema.
     """
     gate, caller = asking.organization.gate, asking.caller
     dropped, made = gate.check(caller, "table.drop", name), gate.check(caller, "database.create_table", name[:-1])

@@ -1,4 +1,4 @@
-"""Errors in the shape of the Iceberg REST specification, and the one table that maps those of the lake to them."""
+"""Errors in the format of the Iceberg REST specification, and the table that maps the errors of the lake to them."""
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 
 class SpecError(Exception):
-    """An answer that is an error: HTTP status, the specification's type, and one sentence.
+    """An error response: HTTP status, error type of the specification, and a message.
 
-    `denial` is what the audit records if the error denies something to the caller.
+    `denial` is the audit's record if the error denies something to the caller.
     """
 
     def __init__(self, code: int, type: str, message: str, denial: Denial | None = None) -> None:
@@ -34,11 +34,13 @@ class SpecError(Exception):
 
 
 class UnderWayError(SpecError):
-    """The same request, under the same key, is being carried out just now."""
+    """The same request, with the same idempotency key, is being executed now."""
 
     def __init__(self) -> None:
         super().__init__(
-            503, "ServiceUnavailableException", "this request is being carried out; send it again for its answer"
+            503,
+            "ServiceUnavailableException",
+            "the same request is still being executed; retry it with the same `Idempotency-Key` to get its response",
         )
 
 
@@ -65,61 +67,61 @@ _ERROR = {
 _SPECIFIED = {"application/json": {"schema": _ERROR}}
 _BEFORE = {"application/problem+json": {}}
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The request makes no sense.", "content": {**_SPECIFIED, **_BEFORE}},
-    401: {"description": "Nobody is known by this token.", "content": _SPECIFIED},
+    400: {"description": "The request is invalid.", "content": {**_SPECIFIED, **_BEFORE}},
+    401: {"description": "The token is missing, unknown or expired.", "content": _SPECIFIED},
     403: {"description": "The caller may not do this.", "content": _SPECIFIED},
-    404: {"description": "There is no such thing that the caller may know of.", "content": _SPECIFIED},
-    409: {"description": "It conflicts with what is there.", "content": _SPECIFIED},
+    404: {"description": "The resource does not exist, or the caller may not see it.", "content": _SPECIFIED},
+    409: {"description": "The request conflicts with the current state.", "content": _SPECIFIED},
     413: {"description": "The body is too large.", "content": _BEFORE},
-    422: {"description": "An argument cannot be used.", "content": _BEFORE},
+    422: {"description": "An argument is invalid.", "content": _BEFORE},
     429: {"description": "Too many requests.", "content": _BEFORE},
     503: {
-        "description": "The store cannot be used now, or too many files wait to be read; send the request again.",
+        "description": "The store is unavailable, or too many files wait to be read; retry the request.",
         "content": {**_SPECIFIED, **_BEFORE},
     },
 }
-"""What any route may answer besides its own: in the specification's form, or a problem of what stands before it."""
+"""The error responses of every route: in the specification's format, or a problem document from a middleware before it."""
 
 
 def no_such_namespace(shown: str) -> SpecError:
-    """Return the answer for a database that is hidden or missing."""
-    return SpecError(404, "NoSuchNamespaceException", f"there is no namespace `{shown}`, or you may not know of it")
+    """Return the error for a database that is hidden or missing."""
+    return SpecError(404, "NoSuchNamespaceException", f"there is no namespace `{shown}`, or you may not see it")
 
 
 def no_such_table(shown: str) -> SpecError:
-    """Return the answer for a table that is hidden or missing."""
-    return SpecError(404, "NoSuchTableException", f"there is no table `{shown}`, or you may not know of it")
+    """Return the error for a table that is hidden or missing."""
+    return SpecError(404, "NoSuchTableException", f"there is no table `{shown}`, or you may not see it")
 
 
 def no_such_view(shown: str) -> SpecError:
-    """Return the answer for a view that is hidden or missing."""
-    return SpecError(404, "NoSuchViewException", f"there is no view `{shown}`, or you may not know of it")
+    """Return the error for a view that is hidden or missing."""
+    return SpecError(404, "NoSuchViewException", f"there is no view `{shown}`, or you may not see it")
 
 
 def nothing_here() -> SpecError:
-    """Return the answer for an address that is not served."""
-    return SpecError(404, "NotFoundException", "there is nothing at this address; `/v1/config` lists what there is")
+    """Return the error for an address that is not served."""
+    return SpecError(404, "NotFoundException", "the catalog has no such endpoint; `GET /v1/config` lists the endpoints")
 
 
 def bad_request(message: str) -> SpecError:
-    """Return the answer to a request that makes no sense."""
+    """Return the error for an invalid request."""
     return SpecError(400, "BadRequestException", message)
 
 
 def refusal_error(verdict: Verdict, missing: SpecError) -> SpecError:
-    """Return the answer to somebody who may not: the reason, or what a missing name gets if they may not know of it."""
+    """Return the error for a denied caller: the reason, or `missing` if the caller may not see the name."""
     if verdict.discoverable:
         return SpecError(403, "ForbiddenException", verdict.message, verdict.denial)
     return hidden_error(verdict, missing)
 
 
 def hidden_error(verdict: Verdict, missing: SpecError) -> SpecError:
-    """Return the answer for a name that is hidden or missing. It is a denial, unless nothing there is hidden from the caller."""
+    """Return the error for a hidden or missing name. It is a denial unless the caller could see a resource of that name."""
     return SpecError(missing.code, missing.type, str(missing), None if verdict.discoverable else verdict.denial)
 
 
 class SpecRoute(APIRoute):
-    """A route whose every error has the specification's shape, and whose every denial is recorded in the audit."""
+    """A route that returns every error in the specification's format and records every denial in the audit."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the route's own handler."""
@@ -128,7 +130,7 @@ class SpecRoute(APIRoute):
         async def handler(request: Request) -> Response:
             try:
                 return await inner(request)
-            except Exception as error:  # noqa: BLE001 - the client is owed an answer in the specification's shape
+            except Exception as error:  # noqa: BLE001 - the client must get every error in the specification's format
                 if isinstance(error, SpecError) and error.denial is not None:
                     await run_in_threadpool(request.state.record_denial, error.denial)
                 return _answer(error)
@@ -149,6 +151,6 @@ def _answer(error: Exception) -> JSONResponse:
         message = str(error)
     else:
         log.error("the Iceberg REST catalog failed", exc_info=error)
-        code, kind, message = 500, "InternalServerError", "the catalog cannot answer now; its log says why"
+        code, kind, message = 500, "InternalServerError", "the catalog failed; the server's log says why"
     later = {"retry-after": RETRY_AFTER} if code == HTTPStatus.SERVICE_UNAVAILABLE else None
     return JSONResponse({"error": {"message": shorten_quotes(message), "type": kind, "code": code}}, code, later)

@@ -1,4 +1,4 @@
-"""What clients send, as the Iceberg REST specification writes it."""
+"""Request messages of the Iceberg REST specification."""
 
 import json
 from typing import Annotated, Any, TypeVar
@@ -19,7 +19,7 @@ from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
 
 M = TypeVar("M", bound=BaseModel)
 MOST = 100
-"""So many tables can be committed at once."""
+"""The maximum number of tables in one transaction."""
 
 
 def _usable(name: str) -> str:
@@ -44,7 +44,7 @@ class CreateNamespace(_Message):
 
 
 class CreateTableBody(_Message):
-    """A new table, made at once or (`stage-create`) with its first commit."""
+    """A new table, created at once or (`stage-create`) with its first commit."""
 
     name: NewName
     location: str | None = None
@@ -55,7 +55,7 @@ class CreateTableBody(_Message):
     properties: dict[str, str] = Field(default_factory=dict)
 
     def new_table(self) -> NewTable:
-        """Return what the lake is asked for."""
+        """Return the message as an argument of the lake."""
         return NewTable(
             self.schema_,
             self.partition_spec or UNPARTITIONED_PARTITION_SPEC,
@@ -65,14 +65,14 @@ class CreateTableBody(_Message):
 
 
 class ChangePropertiesBody(_Message):
-    """Properties of a database that are set, and some that go."""
+    """Properties of a database to set (`updates`) and to remove (`removals`)."""
 
     updates: dict[str, str] = Field(default_factory=dict)
     removals: tuple[str, ...] = ()
 
 
 class RegisterTableBody(_Message):
-    """A table whose metadata is there already."""
+    """A table whose metadata file exists already."""
 
     name: NewName
     metadata_location: str = Field(alias="metadata-location")
@@ -89,33 +89,33 @@ class CreateViewBody(_Message):
     properties: dict[str, str] = Field(default_factory=dict)
 
     def new_view(self) -> NewView:
-        """Return what the lake is asked for."""
+        """Return the message as an argument of the lake."""
         return NewView(self.schema_, self.version, self.properties)
 
 
 class Identifier(_Message):
-    """A table by name. One that is looked up may be any text; it is missing then."""
+    """The name of a table to look up. Any text is accepted; no table has an invalid name."""
 
     namespace: tuple[str, ...]
     name: str
 
 
 class NewIdentifier(_Message):
-    """A table by a name that it is to have."""
+    """The new name of a table."""
 
     namespace: tuple[NewName]
     name: NewName
 
 
 class RenameBody(_Message):
-    """Another name for a table."""
+    """The old and the new name of a table."""
 
     source: Identifier
     destination: NewIdentifier
 
 
 class CommitTable(_Message):
-    """Changes to a table, and what must hold for them."""
+    """Changes to a table, and the requirements that must hold for them."""
 
     identifier: Identifier | None = None
     requirements: tuple[TableRequirement, ...] = ()
@@ -140,7 +140,7 @@ class CommitTransaction(_Message):
 
 
 class CommitView(_Message):
-    """Changes to a view, and what must hold for them."""
+    """Changes to a view, and the requirements that must hold for them."""
 
     identifier: Identifier | None = None
     requirements: tuple[ViewRequirement, ...] = ()
@@ -148,20 +148,20 @@ class CommitView(_Message):
 
 
 class MetricsReport(BaseModel):
-    """What a client measured. Any more of it is not read."""
+    """A metrics report of a client. Only its type is read."""
 
     report_type: Annotated[str, Field(alias="report-type")]
 
 
 def parse_catalog_message(kind: type[M], body: bytes) -> M:
-    """Return the message. Raises the specification's 400 with what is wrong, and nothing else of the input."""
+    """Return the message in `body`. Raises `SpecError` 400 with the fault, which quotes nothing else of the input."""
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
         fault = first_fault(error.errors(), _form(body))
         where = f"`{fault.at}`" if fault.at else "the request"
         raise bad_request(f"{where} cannot be used: {fault.sentence}") from error
-    except Exception as error:  # PyIceberg's validators raise what they like
+    except Exception as error:  # PyIceberg's validators raise errors of any type
         raise bad_request(f"the request cannot be used: {error}") from error
 
 

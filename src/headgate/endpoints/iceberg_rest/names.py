@@ -1,4 +1,4 @@
-"""Full names in the lake, and which of them a client's namespace and name stand for."""
+"""Full names in the lake, built from a client's namespace and name."""
 
 from headgate.control.kernel.names import is_valid_name
 
@@ -7,7 +7,7 @@ QualifiedName = tuple[str, ...]
 
 
 def qualified_name(lake: str, namespace: tuple[str, ...], *below: str) -> QualifiedName | None:
-    """Return the full name, or None if nothing can have it: namespaces have one level."""
+    """Return the full name, or None if no resource can have it: namespaces have one level."""
     if len(namespace) != 1 or not all(map(is_valid_name, (*namespace, *below))):
         return None
     return (lake, *namespace, *below)

@@ -1,4 +1,4 @@
-"""Namespaces are databases: list, create, look up, change their properties, drop."""
+"""Namespaces, which are databases: list, create, load, change properties, drop."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ from headgate.lake.commit_limits import check_property_sizes
 from headgate.lake.metadata_rules import check_properties
 
 _OWNER = "owner"
-"""Spark always sends it with a new one; who made a database is a fact of its own."""
+"""Spark sends this property with every new database; Headgate stores the creator of a database as a fact instead."""
 
 
 def list_namespaces(asking: CatalogRequest, parent: str, token: str | None, size: str | None) -> dict[str, Any]:
-    """Return the databases that the caller may discover. Nothing lies below one."""
+    """Return the databases that the caller may discover. A database has no namespaces below it."""
     lake = asking.lake.name
     if parent:
         asking.known_database((lake, parent))
@@ -35,7 +35,7 @@ def list_namespaces(asking: CatalogRequest, parent: str, token: str | None, size
 
 @retry_once
 def create_namespace(asking: CatalogRequest) -> dict[str, Any]:
-    """Make a database. Needs `lake.create_database`."""
+    """Create a database. Needs `lake.create_database`."""
     message = parse_catalog_message(CreateNamespace, asking.body)
     properties = {key: value for key, value in message.properties.items() if key != _OWNER}
     check_properties(properties)
@@ -63,10 +63,14 @@ def change_properties(asking: CatalogRequest) -> dict[str, Any]:
     message = parse_catalog_message(ChangePropertiesBody, asking.body)
     database = asking.require_in(name, "database.alter")
     if both := sorted(message.updates.keys() & set(message.removals)):
-        raise SpecError(422, "UnprocessableEntityException", f"`{both[0]}` cannot be set and removed at once")
+        raise SpecError(
+            422,
+            "UnprocessableEntityException",
+            f"`{both[0]}` is in `updates` and in `removals`; send it in one of them",
+        )
     check_properties(message.updates)
     if _OWNER in message.updates:
-        raise bad_request("who made a database is not a property; ask for access, or give it, instead")
+        raise bad_request("`owner` cannot be set as a property; request access to the database, or assign a role on it")
     before = asking.replayed()
     if before is not None:
         return dict(before)
@@ -82,7 +86,7 @@ def change_properties(asking: CatalogRequest) -> dict[str, Any]:
 
 @retry_once
 def drop_namespace(asking: CatalogRequest) -> None:
-    """Remove an empty database. Needs `database.drop`."""
+    """Drop an empty database. Needs `database.drop`."""
     name = asking.database()
     if asking.replayed() is not None:
         return
@@ -116,10 +120,10 @@ def _properties(asking: CatalogRequest, database: ResourceId) -> Mapping[str, st
 def _keeping(
     asking: CatalogRequest, database: ResourceId, message: ChangePropertiesBody, call: CommandMetadata
 ) -> CommandMetadata:
-    """Return the call with which the changed properties of a database are written."""
+    """Return command metadata that also writes the changed properties of a database."""
 
     def keeps(outcome: CommandOutcome) -> tuple[DocumentPut, ...]:
-        # Read where it is written, so that of two changes at once neither is lost.
+        # The properties are read again at the write, so that of two concurrent changes neither is lost.
         gone = set(message.removals)
         now = {key: value for key, value in _properties(asking, database).items() if key not in gone}
         return (*call.keeps(outcome), DocumentPut(PROPERTIES, database, {"properties": {**now, **message.updates}}))

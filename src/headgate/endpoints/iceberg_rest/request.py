@@ -1,4 +1,4 @@
-"""Who sends a request, what they are allowed, and the names in its path."""
+"""A catalog request: its caller, the checks of what the caller may do, and the names in the path."""
 
 import hashlib
 import json
@@ -47,9 +47,9 @@ from headgate.lake.idempotency import CommitIdempotency
 
 LARGEST_BODY = 32 * 1024 * 1024
 CATALOG_ENDPOINT = "iceberg"
-"""The name of this endpoint in the log of changes and in the audit."""
+"""The name of the catalog endpoint in the log of changes and in the audit."""
 STORED_ANSWER = "answer"
-"""The kind of document that keeps what a command with a client's key made."""
+"""The kind of document that stores the result of a command with an `Idempotency-Key`."""
 _LEVELS = "\x1f"
 _NAMES = "/v1/namespaces/"
 _LONGEST_KEY = 200
@@ -62,9 +62,9 @@ Act = Callable[Concatenate["CatalogRequest", Others], CatalogAnswer]
 
 
 def retry_once(act: Act[Others, CatalogAnswer]) -> Act[Others, CatalogAnswer]:
-    """Return an act that is tried again once if it lost a race under a client's key.
+    """Return `act` with idempotency: it is retried once if it lost a race and the request has an `Idempotency-Key`.
 
-    The winner may have been the same request, sent again at the same moment: then this one gets its answer.
+    The winner may have been the same request, sent twice at the same moment: then the loser returns the winner's response.
     """
 
     @wraps(act)
@@ -81,7 +81,7 @@ def retry_once(act: Act[Others, CatalogAnswer]) -> Act[Others, CatalogAnswer]:
 
 @dataclass(frozen=True, slots=True)
 class CatalogRequest:
-    """One request: who sent it, its body, the parts of its path below `/v1/namespaces/`, and the key it is retried by."""
+    """A request: its caller, its body, the parts of its path below `/v1/namespaces/`, and its idempotency key (`once`)."""
 
     who: Authenticated
     body: bytes
@@ -91,21 +91,21 @@ class CatalogRequest:
 
     @property
     def caller(self) -> Caller:
-        """Who is asking."""
+        """The caller of the request."""
         return self.who.caller
 
     @property
     def lake(self) -> Lake:
-        """The lake that is asked about."""
+        """The lake of the request."""
         return self.who.lake
 
     @property
     def organization(self) -> Organization:
-        """The organization whose lake it is."""
+        """The organization that the lake belongs to."""
         return self.who.lake.organization
 
     def command_metadata(self, **made: Any) -> CommandMetadata:
-        """Return how a command is sent: through this endpoint, with what it made kept under the client's key."""
+        """Return the metadata of a command: its origin, and its result `made`, to be stored under the `Idempotency-Key`."""
         origin, once = RequestOrigin(CATALOG_ENDPOINT, self.request, self.caller.token), self.once
         if once is None:
             return CommandMetadata(origin)
@@ -113,45 +113,48 @@ class CatalogRequest:
         return CommandMetadata(origin, keeps=lambda _: (kept,))
 
     def replayed(self) -> Mapping[str, Any] | None:
-        """Return what this very request made when it was sent before; None if it is new."""
+        """Return the stored result of the same request, sent before with the same `Idempotency-Key`; None if it is new.
+
+        Raises `SpecError` 400 if the key was used for another request.
+        """
         kept = self.organization.store.document(STORED_ANSWER, self.once.key) if self.once else None
         if kept is None or self.once is None:
             return None
         if kept["request"] != self.once.request:
-            raise bad_request("this `Idempotency-Key` was used for another request; use a new one")
+            raise bad_request("the `Idempotency-Key` was used for another request; send a new key")
         made: Mapping[str, Any] = kept["answer"]
         return made
 
     def database(self) -> QualifiedName:
-        """Return the full name of the database in the path. Raises 404 for one that cannot exist."""
+        """Return the full name of the database in the path. Raises `SpecError` 404 for a name that cannot exist."""
         name = qualified_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)))
         if name is None:
             raise no_such_namespace(self._display())
         return name
 
     def table(self, *, view: bool = False) -> QualifiedName:
-        """Return the full name of the table or view in the path. Raises 404 for one that cannot exist."""
+        """Return the full name of the table or view in the path. Raises `SpecError` 404 for a name that cannot exist."""
         name = qualified_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)), *(self.parts[2:3] or ("",)))
         if name is None:
             raise no_such(self._display(), view=view)
         return name
 
     def known_database(self, name: QualifiedName) -> ResourceId:
-        """Return the database if the caller may discover it; else it is missing."""
+        """Return the database. Raises `SpecError` 404 if it is missing or the caller may not discover it."""
         verdict = self.organization.gate.check(self.caller, "database.describe", name)
         if verdict.resource is None or not verdict.discoverable:
             raise self._hidden(verdict, no_such_namespace(joined_name(name)))
         return verdict.resource
 
     def require_discoverable(self, name: QualifiedName, missing: SpecError) -> ResourceId:
-        """Return what has this name, on the newest facts, for a command about it; raise `missing` if it is hidden."""
+        """Return the resource with this name, on the newest facts, for a command; raise `missing` if it is hidden or missing."""
         resource = self.organization.gate.discover(self.caller, name).resource
         if resource is None:
             raise hidden_error(self.organization.gate.build_missing_verdict(name), missing)
         return resource
 
     def require_visible(self, name: QualifiedName, *, view: bool = False) -> ResourceId:
-        """Return the table or view if the caller may discover it; else it is missing."""
+        """Return the table or view. Raises `SpecError` 404 if it is missing or the caller may not discover it."""
         verdict = self.organization.gate.check(self.caller, "table.describe", name)
         resource = verdict.resource
         if resource is None or not verdict.discoverable or self.is_view(resource) is not view:
@@ -159,7 +162,7 @@ class CatalogRequest:
         return resource
 
     def require_table(self, name: QualifiedName, *actions: str, view: bool = False) -> ResourceId:
-        """Return the table or view if one of these actions on it is allowed, or raise why the first is not."""
+        """Return the table or view if one of the actions on it is allowed; else raise the refusal of the first action."""
         missing = no_such(joined_name(name), view=view)
         verdicts = [self.organization.gate.check(self.caller, action, name) for action in actions]
         resource = verdicts[0].resource
@@ -170,7 +173,7 @@ class CatalogRequest:
         return resource
 
     def require_in(self, database: QualifiedName, action: str) -> ResourceId:
-        """Return the database, or the lake, if this action on it is allowed, or raise why it is not."""
+        """Return the database or lake if the action on it is allowed; else raise the refusal."""
         missing = no_such_namespace(joined_name(database) or self.lake.name)
         verdict = self.organization.gate.check(self.caller, action, database)
         if verdict.resource is None:
@@ -180,18 +183,18 @@ class CatalogRequest:
         return verdict.resource
 
     def is_view(self, resource: ResourceId) -> bool:
-        """Return whether this is a view rather than a table."""
+        """Whether the resource is a view, not a table."""
         found = self.organization.control.snapshot.resources.get(resource)
         return found is not None and is_view(found)
 
     def record_denial(self, audit: AuditRecorder, denial: Denial) -> None:
-        """Record in the audit that this request was denied."""
+        """Record the denial of the request in the audit."""
         audit.record_denial(self.organization, self.caller, denial, CATALOG_ENDPOINT, self.request)
 
     def _hidden(self, verdict: Verdict, missing: SpecError) -> SpecError:
-        """Return the answer for a hidden or missing name.
+        """Return the error for a hidden or missing name.
 
-        It is no denial for a guarded session: the guard has decided on the statement, and the driver only looks for the name.
+        For a guarded session it is not a denial: the guard decides the statement, and the driver only looks up the name.
         """
         return missing if self.who.guarded else hidden_error(verdict, missing)
 
@@ -200,12 +203,15 @@ class CatalogRequest:
 
 
 def no_such(name: str, *, view: bool) -> SpecError:
-    """Return the answer for a table or a view that is hidden or missing."""
+    """Return the error for a table or view that is hidden or missing."""
     return no_such_view(name) if view else no_such_table(name)
 
 
 async def identify_request(request: Request, identify: AuthenticateRequest) -> CatalogRequest:
-    """Read and identify a request. Raises the specification's 401 for an unknown caller, 403 while suspended, 413 for too much."""
+    """Read a request and identify its caller.
+
+    Raises `SpecError`: 401 for an unknown caller, 403 while the organization is suspended, 413 for a body that is too large.
+    """
     body = await _body(request)
     raw_path: bytes = request.scope["raw_path"]
     target = raw_path.decode("ascii", "replace")
@@ -220,10 +226,10 @@ async def identify_request(request: Request, identify: AuthenticateRequest) -> C
     except CallerDeniedError as error:
         request.scope[ADDRESSED] = error.addressed
         raise _denied(error.code) from None
-    # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.
+    # From the raw path: clients encode a space as `+` and a plus as `%2B`; the decoded path does not distinguish them.
     parts = tuple(unquote_plus(part) for part in target.partition(_NAMES)[2].split("/"))
     if any("/" in part for part in parts):
-        # The route was found by the decoded path, so it may not be the one of these parts.
+        # The route was matched on the decoded path, so it may not be the route of these parts.
         raise nothing_here()
     return CatalogRequest(who, body, parts, str(request.scope.get(REQUEST, "")), _once(who, sent))
 
@@ -244,7 +250,7 @@ def _once(who: Authenticated, sent: HttpRequest) -> CommitIdempotency | None:
     if key is None:
         return None
     if not 0 < len(key) <= _LONGEST_KEY:
-        raise bad_request(f"an `Idempotency-Key` has 1 to {_LONGEST_KEY} characters")
+        raise bad_request(f"the `Idempotency-Key` is empty or too long; send 1 to {_LONGEST_KEY} characters")
     scope = replay_scope(who.lake.organization.control.snapshot, who.caller)
     said = (sent.method, sent.target, sent.body.decode("utf-8", "replace"))
     return CommitIdempotency(_digest("iceberg", scope, key), _digest(*said))
@@ -259,5 +265,5 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         chunks += chunk
         if len(chunks) > LARGEST_BODY:
-            raise SpecError(413, "BadRequestException", "the request is too large")
+            raise SpecError(413, "BadRequestException", f"the body is larger than {LARGEST_BODY} bytes")
     return bytes(chunks)

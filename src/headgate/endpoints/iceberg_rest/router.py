@@ -1,4 +1,4 @@
-"""The routes of the Iceberg REST catalog, and what `/v1/config` says is there."""
+"""The routes of the Iceberg REST catalog, and the list of them in `/v1/config`."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ _VIEWS = "/v1/namespaces/{namespace}/views"
 _VIEW = "/v1/namespaces/{namespace}/views/{view}"
 
 _REMEMBERED = "PT24H"
-"""So long a client may send the same request under the same key; what was done under it is kept longer."""
+"""How long a client may retry a request with the same idempotency key (ISO 8601); results are stored longer."""
 
 
 async def _asked(request: Request) -> CatalogRequest:
@@ -35,7 +35,7 @@ Size = Annotated[str | None, Query(alias="pageSize")]
 
 
 def iceberg_router(identify: AuthenticateRequest) -> APIRouter:
-    """Return the routes, to be included under any prefix. `identify` returns the caller of a request and its lake."""
+    """Return the routes, to include under any prefix. `identify` returns the caller and the lake of a request."""
 
     async def ask(request: Request) -> None:
         request.state.record_denial = partial(record_denial, request.scope, CATALOG_ENDPOINT)
@@ -43,7 +43,7 @@ def iceberg_router(identify: AuthenticateRequest) -> APIRouter:
         request.state.asking = asking
         request.state.record_denial = partial(asking.record_denial, deployed(request).audit)
 
-    # Before every route, the last one too: nobody learns anything here without a token.
+    # Authentication comes before every route, also the last one: without a token, a client learns nothing of the catalog.
     router = APIRouter(route_class=SpecRoute, tags=["iceberg"], dependencies=[Depends(ask)])
     _namespace_routes(router)
     _table_routes(router)
@@ -53,7 +53,7 @@ def iceberg_router(identify: AuthenticateRequest) -> APIRouter:
 
     @router.get("/v1/config", name="get_catalog_config", **_needs(DISCOVER))
     def config(asking: Asked) -> dict[str, Any]:
-        # Spark would send a report for each scan, of which nothing is kept.
+        # Spark would send a metrics report for each scan, and the catalog stores none.
         overrides = {"rest-metrics-reporting-enabled": "false"} if asking.who.guarded else {}
         lifetime = {"idempotency-key-lifetime": _REMEMBERED}
         return {"defaults": {}, "overrides": overrides, "endpoints": endpoints, **lifetime}
@@ -196,7 +196,7 @@ def _nothing() -> Response:
 
 
 def _needs(*actions: str) -> dict[str, Any]:
-    # Errors here are of the specification's form, so that nothing else of the API's routes is said.
+    # The catalog's errors have the specification's format, so the routes do not document the API's problems.
     return {"openapi_extra": {NEEDS: list(actions)}, "responses": ERRORS}
 
 

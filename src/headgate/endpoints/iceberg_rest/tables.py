@@ -1,4 +1,4 @@
-"""Tables: create (at once or staged), register, load, rename, drop. Each is decided before it is done."""
+"""Tables: create (at once or staged), register, load, rename, drop. Each operation is decided before it is executed."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,15 +39,15 @@ from headgate.lake.metadata_files import LoadedTable
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What is left to do after a drop: nothing, or to remove the files."""
+    """The work left after a drop: none, or the deletion of the files (`purge`)."""
 
     purge: Callable[[], None] | None = None
 
 
 def load_table(asking: CatalogRequest, snapshots: str, if_none_match: str | None) -> Response:
-    """Return a table's metadata, or that the client has it already."""
+    """Return a table's metadata, or status 304 if the client already has it."""
     if snapshots not in SNAPSHOTS:
-        raise bad_request("`snapshots` is `all` or `refs`")
+        raise bad_request("`snapshots` is neither `all` nor `refs`; send one of them")
     guarded = asking.who.guarded
     loaded = loaded_table(asking, asking.table())
     current = metadata_etag(loaded.pointer.metadata_location, guarded=guarded, snapshots=snapshots)
@@ -59,8 +59,8 @@ def load_table(asking: CatalogRequest, snapshots: str, if_none_match: str | None
 def loaded_table(asking: CatalogRequest, name: QualifiedName) -> LoadedTable:
     """Return a table's metadata.
 
-    It names the files, so it needs `table.select`; in a guarded session the statement decides, and the metadata
-    goes to whoever may discover the table.
+    The metadata names the files, so it needs `table.select`. In a guarded session the guard decides the statement, and
+    a caller that may discover the table gets the metadata.
     """
     return asking.lake.tables.load(
         asking.require_visible(name) if asking.who.guarded else asking.require_table(name, "table.select")
@@ -68,18 +68,18 @@ def loaded_table(asking: CatalogRequest, name: QualifiedName) -> LoadedTable:
 
 
 def table_exists(asking: CatalogRequest) -> None:
-    """Return if the caller may discover the table."""
+    """Raise `SpecError` 404 unless the table exists and the caller may discover it."""
     asking.require_visible(asking.table())
 
 
 def table_credentials(asking: CatalogRequest) -> dict[str, list[object]]:
-    """Return the storage credentials for a table: there are none, for whoever may load it."""
+    """Return the storage credentials of a table: an empty list. Needs what a load needs."""
     loaded_table(asking, asking.table())
     return {"storage-credentials": []}
 
 
 def report_metrics(asking: CatalogRequest) -> None:
-    """Take what a client measured; nothing is kept of it."""
+    """Accept a client's metrics report. Nothing of it is stored."""
     name = asking.table()
     parse_catalog_message(MetricsReport, asking.body)
     asking.require_visible(name)
@@ -87,11 +87,11 @@ def report_metrics(asking: CatalogRequest) -> None:
 
 @retry_once
 def create_table(asking: CatalogRequest) -> Response:
-    """Make a table, or only its metadata if it is staged. Needs `database.create_table`."""
+    """Create a table, or only its metadata if it is staged. Needs `database.create_table`."""
     database = asking.database()
     message = parse_catalog_message(CreateTableBody, asking.body)
     if message.location is not None:
-        raise RuleError("a table's location is chosen by Headgate: leave it out")
+        raise RuleError("`location` cannot be set: Headgate chooses the location of a table; leave `location` out")
     parent = asking.require_in(database, "database.create_table")
     tables, guarded, name = asking.lake.tables, asking.who.guarded, (*database, message.name)
     if message.stage_create:
@@ -107,13 +107,13 @@ def create_table(asking: CatalogRequest) -> Response:
 
 @retry_once
 def register_table(asking: CatalogRequest) -> Response:
-    """Make a table of metadata that lies in the warehouse. Needs `lake.register_table` and `database.create_table`."""
+    """Create a table from a metadata file in the warehouse. Needs `lake.register_table` and `database.create_table`."""
     database = asking.database()
     message = parse_catalog_message(RegisterTableBody, asking.body)
     asking.require_in(database[:1], "lake.register_table")
     asking.require_in(database, "database.create_table")
     if message.overwrite:
-        raise bad_request("a table that is there is not overwritten; drop it first")
+        raise bad_request("`overwrite` is not supported; drop the existing table first, and leave `overwrite` out")
     name = (*database, message.name)
     made = replayed_create(asking, name)
     if made is not None:
@@ -127,7 +127,10 @@ def register_table(asking: CatalogRequest) -> Response:
 
 @retry_once
 def rename(asking: CatalogRequest, *, view: bool = False) -> None:
-    """Give a table or view another name. Needs `table.alter` and `table.drop`, and to make one there."""
+    """Rename or move a table or view.
+
+    Needs `table.alter` and `table.drop` on it, and `database.create_table` or `database.create_view` on the target database.
+    """
     message = parse_catalog_message(RenameBody, asking.body)
     lake = asking.lake.name
     source = qualified_name(lake, message.source.namespace, message.source.name)
@@ -146,7 +149,7 @@ def rename(asking: CatalogRequest, *, view: bool = False) -> None:
 
 @retry_once
 def drop_table(asking: CatalogRequest, *, purge: bool) -> Dropped:
-    """Remove a table. Needs `table.drop`."""
+    """Drop a table. Needs `table.drop`."""
     name = asking.table()
     if asking.replayed() is not None:
         return Dropped()
@@ -159,7 +162,7 @@ def drop_table(asking: CatalogRequest, *, purge: bool) -> Dropped:
 
 
 def store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedTable) -> None:
-    """Make the table whose first metadata was written, or remove that and raise why not."""
+    """Create the table whose first metadata file was written; if that is refused, delete the file and raise the refusal."""
     missing, pointer = no_such_namespace(joined_name(name[:-1])), written.pointer
     call = asking.command_metadata(made=pointer.table).with_documents(
         asking.lake.tables.run_note(asking.caller.run, None, written.metadata)
@@ -168,14 +171,17 @@ def store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedTa
         database = asking.require_discoverable(name[:-1], missing)
         execute_command(asking, CreateTable(database, pointer.table, name[-1], pointer), name, call, missing)
     except SpecError:
-        # A file that cannot be deleted harms nothing, and the refusal with its record goes before.
+        # A file that cannot be deleted does no harm; the refusal and its audit record are more important.
         with suppress(OSError):
             asking.lake.tables.delete_orphan(written)
         raise
 
 
 def replayed_create(asking: CatalogRequest, name: QualifiedName, *, view: bool = False) -> ResourceId | None:
-    """Return what this very request made when it was sent before, while it is still there under this name."""
+    """Return the table or view that the same request created before, None for a new request.
+
+    Raises `SpecError` 404 if it no longer has the name.
+    """
     before = asking.replayed()
     if before is None:
         return None
@@ -186,9 +192,9 @@ def replayed_create(asking: CatalogRequest, name: QualifiedName, *, view: bool =
 
 
 def load_made(asking: CatalogRequest, name: QualifiedName, made: ResourceId) -> LoadedTable:
-    """Return the metadata of a table that an earlier request of the caller made.
+    """Return the metadata of a table that an earlier request of the caller created.
 
-    The table may have changed since, so this needs what a load needs.
+    The table may have changed since, so the caller needs the privileges of a load.
     """
     loaded = loaded_table(asking, name)
     if loaded.pointer.table != made:

@@ -1,4 +1,4 @@
-"""Views: create, load, replace, drop. A view opens nothing: who reads through it needs their own right to what it reads."""
+"""Views: create, load, replace, drop. A view grants nothing: a user who reads it needs privileges on all it reads."""
 
 from contextlib import suppress
 
@@ -23,17 +23,17 @@ def load_view(asking: CatalogRequest) -> Response:
 
 
 def view_exists(asking: CatalogRequest) -> None:
-    """Return if the caller may discover the view."""
+    """Raise `SpecError` 404 unless the view exists and the caller may discover it."""
     asking.require_visible(asking.table(view=True), view=True)
 
 
 @retry_once
 def create_view(asking: CatalogRequest) -> Response:
-    """Make a view. Needs `database.create_view`."""
+    """Create a view. Needs `database.create_view`."""
     database = asking.database()
     message = parse_catalog_message(CreateViewBody, asking.body)
     if message.location is not None:
-        raise RuleError("a view's location is chosen by Headgate: leave it out")
+        raise RuleError("`location` cannot be set: Headgate chooses the location of a view; leave `location` out")
     parent = asking.require_in(database, "database.create_view")
     name = (*database, message.name)
     made = replayed_create(asking, name, view=True)
@@ -46,13 +46,13 @@ def create_view(asking: CatalogRequest) -> Response:
 
 @retry_once
 def commit_view(asking: CatalogRequest) -> Response:
-    """Apply a commit. Needs `table.alter`; or `table.drop` and `database.create_view`, as replacing comes to the same."""
+    """Apply a commit. Needs `table.alter`, or `table.drop` and `database.create_view`: replacing the view has the same effect."""
     message = parse_catalog_message(CommitView, asking.body)
     name = asking.table(view=True)
     if message.identifier:
         identified = qualified_name(asking.lake.name, message.identifier.namespace, message.identifier.name)
         if identified != name:
-            raise bad_request("the identifier is not the view of the path")
+            raise bad_request("`identifier` is not the view of the path; leave it out, or send the path's view")
     views = asking.lake.views
     base = views.load(_may_change(asking, name))
     if views.is_applied(base, asking.once):
@@ -68,7 +68,7 @@ def commit_view(asking: CatalogRequest) -> Response:
 
 @retry_once
 def drop_view(asking: CatalogRequest) -> None:
-    """Remove a view. Needs `table.drop`."""
+    """Drop a view. Needs `table.drop`."""
     name = asking.table(view=True)
     if asking.replayed() is not None:
         return
@@ -77,14 +77,14 @@ def drop_view(asking: CatalogRequest) -> None:
 
 
 def _loaded(asking: CatalogRequest, name: QualifiedName) -> LoadedView:
-    """Return a view for somebody who may describe it or select from it; a guarded session's statement decides itself."""
+    """Return a view if the caller may describe it or select from it; in a guarded session the guard decides the statement."""
     if asking.who.guarded:
         return asking.lake.views.load(asking.require_visible(name, view=True))
     return asking.lake.views.load(asking.require_table(name, "table.describe", "table.select", view=True))
 
 
 def _load_made(asking: CatalogRequest, name: QualifiedName, made: ResourceId) -> LoadedView:
-    """Return the metadata of a view that an earlier request of the caller made or changed; this needs what a load needs."""
+    """Return a view that an earlier request of the caller created or changed. Needs the privileges of a load."""
     loaded = _loaded(asking, name)
     if loaded.pointer.table != made:
         raise no_such_view(joined_name(name))
@@ -104,7 +104,7 @@ def _store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedV
         database = asking.require_discoverable(name[:-1], missing)
         execute_command(asking, CreateView(database, pointer.table, name[-1], pointer), name, call, missing)
     except SpecError:
-        # A file that cannot be deleted harms nothing, and the refusal with its record goes before.
+        # A file that cannot be deleted does no harm; the refusal and its audit record are more important.
         with suppress(OSError):
             asking.lake.views.discard(written)
         raise

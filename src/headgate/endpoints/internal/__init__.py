@@ -1,1 +1,1 @@
-"""Internal endpoints: what the gateway and the guards of the drivers ask."""
+"""Internal endpoints, for the gateway and for the guards in the drivers."""

@@ -1,4 +1,4 @@
-"""The gateway's door: its questions, on a port of their own and with a key that only it has."""
+"""The endpoint of the gateway: its questions, on a separate port and with a key that only the gateway has."""
 
 import hmac
 from collections.abc import Awaitable, Callable
@@ -29,11 +29,11 @@ from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredent
 from headgate.spark.sessions.sessions import TooManySessionsError
 
 AtHand = Callable[[PresentedCredential], ResolvedCredential | None]
-"""Says who presents a credential if nothing has to be looked up for that; never waits."""
+"""Returns the caller of a credential if that needs no lookup, else None; never blocks."""
 RecordDenial = Callable[[PresentedCredential, Denial], None]
 """Records in the audit that a call with a credential was denied. It may wait for the store."""
 _CALL = "spark.connect"
-"""What a caller that is unknown asked for."""
+"""The action in the audit's record of an unknown caller."""
 _Answer = Callable[[Any], Awaitable[Any]]
 
 _STATUS: dict[type[Exception], int] = {
@@ -55,10 +55,10 @@ def gateway_application(
     freshness: FreshnessBarrier,
     record_denial: RecordDenial = lambda *_: None,
 ) -> ASGIApp:
-    """Return what answers the gateway. Every request carries the key; no other endpoint is behind it."""
+    """Return the ASGI application that answers the gateway. Every request must carry the key; it has no other endpoint."""
 
     async def authenticate(asked: Authenticate) -> AdmittedCaller | None:
-        # At every call: where it need not wait, it does not take a thread either.
+        # Runs at every call: a thread is used only if the lookup may block.
         known = at_hand(asked.credential)
         if known is not None:
             return authority.admission(known)
@@ -115,7 +115,7 @@ def _route(kind: Any, answer: _Answer, key: str) -> Callable[[Request], Awaitabl
 
 
 def _aside(answer: Callable[[Any], Any]) -> _Answer:
-    """Answer in a thread: it may wait for the store."""
+    """Return `answer` as a coroutine that runs it in a thread, since it may wait for the store."""
 
     async def serve(asked: Any) -> Any:
         return await anyio.to_thread.run_sync(answer, asked)

@@ -1,7 +1,7 @@
-"""The guard's door: one question per statement, from the driver alone.
+"""The endpoint of the guard: one question per statement, only from a driver.
 
-A refusal is recorded in the audit here, once for SQL over HTTP, Spark Connect and runs: one record for each need that was
-refused. The answer names the first one.
+It records refusals in the audit, for SQL over HTTP, Spark Connect and runs alike: one record for each refused need. The
+response contains the message of the first refusal.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,19 +33,19 @@ Asked = TypeVar("Asked", bound=BaseModel)
 
 
 class Needs(BaseModel):
-    """Everything that one statement needs, and in which operation, if it has a name."""
+    """The needs of one statement, and the id of its operation, if it has one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     needs: tuple[RequiredPrivilege, ...]
     statement: str = ""
     is_filter: bool = False
-    """Whether a refusal only leaves something out of what the statement shows, and refuses nothing."""
+    """Whether a refusal only omits an entry from the statement's output, and does not refuse the statement."""
     operation: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 class Connect(BaseModel):
-    """The connection whose database is about to be entered, as the session's pipeline declares it."""
+    """The connection to whose database the driver is about to connect, by the name that the session's pipeline declares."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -62,7 +62,7 @@ class Source(BaseModel):
 
 
 class Written(BaseModel):
-    """Of which columns of other tables those are made that a statement writes into one."""
+    """Column lineage of a write: for each column of the written table, the columns that it is computed from."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -71,7 +71,7 @@ class Written(BaseModel):
 
 
 def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
-    """Return the routes that the guard asks, of whichever organization's Spark."""
+    """Return the routes for the guards of all organizations' drivers."""
     router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), RunAccessLog()
 
     @router.post("/decide")
@@ -83,10 +83,10 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
             _record_denials(audit, request, spoken, refusals)
         refusal = refusals[0].message if refusals else _record(sparks, spoken, asked)
         if refusal is None and spoken.caller.run is not None:
-            # Written before the answer: what reads it once the statement has run must find it.
+            # Recorded before the response: a reader after the statement's end must find the record.
             await run_in_threadpool(touched.record, spoken.spark.organization, spoken.caller.run, _list_named(asked))
         answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
-        # Of these callers the guard says which columns they make of which.
+        # `traced` makes the guard report the column lineage of the statement's writes, for runs only.
         answer |= {"traced": spoken.caller.run is not None}
         return answer if refusal is None else {**answer, "message": refusal}
 
@@ -117,15 +117,15 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
 
 
 async def _question(request: Request, sparks: SparkRegistry, kind: type[Asked]) -> tuple[DriverRequest, Asked]:
-    """Return what a driver asks, and in which session. Raises `ProblemError` for anybody else."""
+    """Return a driver's request, with its session. Raises `ProblemError` 401 if no known driver sent it, 422 if malformed."""
     body = await request.body()
     spoken = sparks.authenticate_driver_request("POST", request.url.path, request.headers, body)
     if spoken is None:
-        raise ProblemError(401, "unauthenticated", "this session is not known here, or has ended")
+        raise ProblemError(401, "unauthenticated", "the driver's session is unknown or has ended")
     try:
         return spoken, kind.model_validate_json(body)
     except ValidationError:
-        raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
+        raise ProblemError(422, "invalid", "the guard's request is malformed") from None
 
 
 def _record_denials(audit: AuditRecorder, request: Request, spoken: DriverRequest, refusals: Iterable[Refusal]) -> None:
@@ -139,7 +139,7 @@ def _list_named(asked: Needs) -> Iterator[tuple[str, ObjectNames]]:
 
 
 def _record(sparks: SparkRegistry, spoken: DriverRequest, asked: Needs) -> str | None:
-    """Keep in mind what an operation was allowed; return why that cannot be."""
+    """Record the needs that an operation was allowed; return the refusal if too many operations run, else None."""
     if asked.operation is None:
         return None
     try:
