@@ -1,1 +1,1 @@
-"""Table metadata and files in the warehouse: what a table is made of, and that nothing of it lies elsewhere."""
+"""Table metadata and files in the warehouse: what a table consists of, and that all its files are inside its location."""

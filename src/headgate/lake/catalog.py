@@ -1,7 +1,7 @@
-"""Tables as metadata files and pointers: load, create, commit, purge. Who may do so is decided by the caller.
+"""Tables as metadata files and pointers: load, create, commit, purge. The calling code checks the user's privileges.
 
-Nothing a client says chooses where a table lies or which id it has. A new metadata file counts only once a
-pointer leads to it, so every file written here is either pointed to or removed.
+No input of a client chooses the location or the id of a table. A new metadata file is in effect only once a pointer
+names it, so every file written by this module is either pointed to or deleted.
 """
 
 import uuid
@@ -35,10 +35,10 @@ from headgate.untrusted_input.blocking_pool import BlockingPool
 
 @dataclass(frozen=True, slots=True)
 class CheckedCommit:
-    """A commit that is sound, with the actions that it needs.
+    """A validated commit, with the actions that it requires.
 
-    One that `replaces` leaves nothing of what the table held: dropping it and making another there comes to the same.
-    One that `maintains` says that it writes rows anew as they are, or forgets what only the past needs.
+    `replaces`: the commit keeps no rows of the table, which is equivalent to dropping the table and creating another.
+    `maintains`: the commit claims to rewrite files without changing rows, or it expires snapshots.
     """
 
     base: LoadedTable
@@ -49,7 +49,7 @@ class CheckedCommit:
 
 
 class TableCatalog:
-    """The tables of one warehouse. Safe to use from several threads."""
+    """The tables of one warehouse. Thread-safe."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class TableCatalog:
         organization: ResourceId,
         clock: Callable[[], float],
     ) -> None:
-        """`parsers` are shared by all organizations: one cannot keep another waiting for long."""
+        """`parsers` are shared fairly by all organizations: no organization can make another wait for long."""
         self._store = store
         self._warehouse = warehouse
         self._parsers = partial(FileParsers, parsers, organization)
@@ -75,11 +75,11 @@ class TableCatalog:
         return LoadedTable(file.pointer, metadata)
 
     def create(self, new: NewTable, database: ResourceId) -> LoadedTable:
-        """Write the first metadata of a new table. The pointer is not stored: it goes with the table's fact."""
+        """Write the first metadata of a new table. The pointer is not stored yet: it is stored with the table's fact."""
         return self._write(self._new(new, database), None)
 
     def stage(self, owner: PrincipalId, new: NewTable, database: ResourceId, name: str) -> TableMetadata:
-        """Return the metadata that a table would have. Only the owner can commit it, under this name."""
+        """Return the metadata of a new table for a staged create. Only `owner` can commit it, under this name."""
         metadata = self._new(new, database)
         self._staged.put(owner, Staged(database, name, ResourceId(str(metadata.table_uuid)), metadata.location))
         return metadata
@@ -92,7 +92,7 @@ class TableCatalog:
         requirements: Sequence[TableRequirement],
         updates: Sequence[TableUpdate],
     ) -> LoadedTable:
-        """Write the metadata of a staged table. The pointer is not stored: it goes with the table's fact."""
+        """Write the metadata of a staged table. The pointer is not stored yet: it is stored with the table's fact."""
         check_requirements(requirements, None)
         staged = self._require_staged(owner, database, name, updates)
         metadata = build_updated_metadata(None, None, updates)
@@ -102,15 +102,15 @@ class TableCatalog:
         return self._write(metadata, None)
 
     def drop_staged(self, owner: PrincipalId, table: ResourceId) -> None:
-        """Say that a staged table's pointer was stored."""
+        """Remove a staged create whose pointer was stored."""
         self._staged.drop(owner, table)
 
     def is_staged_commit(self, base: LoadedTable, updates: Sequence[TableUpdate]) -> bool:
-        """Return whether a table was made by this very commit of a staged create, and is as that left it."""
+        """Whether exactly these updates of a staged create created the table, and it has not changed since."""
         return find_assigned_uuid(updates) == base.pointer.table and self._is_step(None, updates, base)
 
     def register(self, path: str) -> LoadedTable:
-        """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact."""
+        """Return a table from the metadata file of a dropped table. The pointer is stored with the table's fact."""
         return register_dropped(self._store, self._warehouse, path, self._parsers())
 
     def already_applied(
@@ -120,7 +120,7 @@ class TableCatalog:
         updates: Sequence[TableUpdate],
         once: CommitIdempotency | None,
     ) -> bool:
-        """Return whether this commit is in the table already, and only its answer was lost."""
+        """Whether the commit was applied to the table before, so that the request is a retry."""
         if idempotency.was_applied(self._store, base.pointer.table, once) or idempotency.contains_snapshots(
             base.metadata, updates
         ):
@@ -139,7 +139,7 @@ class TableCatalog:
         *,
         guarded: bool,
     ) -> CheckedCommit:
-        """Check a commit and find what it needs.
+        """Check a commit and find the actions that it requires.
 
         Raises `ConflictError`, `RuleError`, `InvalidMetadataError` or `BusyError`.
         """
@@ -161,15 +161,15 @@ class TableCatalog:
         once: CommitIdempotency | None = None,
         run: RunId | None = None,
     ) -> tuple[LoadedTable, ...]:
-        """Make the prepared metadata the tables', all or none. Raises `ConflictError` if another commit was faster.
+        """Set the tables to the prepared metadata, all or none. Raises `ConflictError` if another commit was faster.
 
-        `confirm` raises if the commit is not allowed any more; it is called once the files are written, which takes long.
-        `run` is the run that commits, which is noted with it.
+        `confirm` raises if the commit is no longer allowed; it is called after the files were written, which is slow.
+        `run` is the run that commits; it is recorded with the commit.
         """
         written: list[LoadedTable] = []
         try:
             for each in commits:
-                written.append(self._write(each.metadata, each.base.pointer.metadata_location))  # noqa: PERF401 (what is written must be known where a later one fails)
+                written.append(self._write(each.metadata, each.base.pointer.metadata_location))  # noqa: PERF401 (the files written so far must be known if a later one fails)
             confirm()
         except BaseException:
             for each in written:
@@ -184,7 +184,7 @@ class TableCatalog:
     def run_note(
         self, run: RunId | None, base: TableMetadata | None, metadata: TableMetadata
     ) -> tuple[DocumentPut, ...]:
-        """Return what is written with a commit of a run that adds snapshots, so that no attempt makes it again."""
+        """Return the documents to write with a run's commit that adds snapshots, so that no later attempt repeats it."""
         added = commit_stats(base, metadata)
         if run is None or not added["snapshots"]:
             return ()
@@ -192,16 +192,16 @@ class TableCatalog:
         return (commit_note(self._store, run, ResourceId(str(metadata.table_uuid)), added, columns),)
 
     def delete_orphan(self, written: LoadedTable) -> None:
-        """Remove a metadata file that no pointer leads to."""
+        """Delete a metadata file that no pointer names."""
         self._pointed.discard(written.file)
 
     def check_purge(self, dropped: LoadedTable) -> None:
-        """Raise `RuleError` if the files of this table are not Headgate's to remove."""
+        """Raise `RuleError` unless the table's files are in its own folder of the warehouse, so that a purge may delete them."""
         if self._warehouse.owner(dropped.metadata.location) != dropped.pointer.table:
             raise RuleError(NOT_OURS)
 
     def purge(self, dropped: LoadedTable) -> None:
-        """Remove the files of a table that was dropped."""
+        """Delete the files of a dropped table."""
         self._warehouse.purge(dropped.metadata.location, dropped.pointer.table, self._list_files(dropped))
 
     def _new(self, new: NewTable, database: ResourceId) -> TableMetadata:
@@ -216,10 +216,14 @@ class TableCatalog:
     ) -> Staged:
         table = find_assigned_uuid(updates)
         if table is None:
-            raise InvalidMetadataError("a create must assign the one uuid that its staged table was given")
+            raise InvalidMetadataError(
+                "the create assigns no `uuid`, or several; assign the one uuid in the response to the staged create"
+            )
         staged = self._staged.get(owner, table)
         if staged is None or (staged.database, staged.name) != (database, name):
-            raise RuleError("this create was not staged by you under this name, or too long ago; stage it again")
+            raise RuleError(
+                "you have not staged a create of the table with its uuid and name, or too long ago; stage the create again"
+            )
         return staged
 
     def _was_last(
@@ -267,11 +271,11 @@ class TableCatalog:
 
 
 def is_create(requirements: Sequence[TableRequirement]) -> bool:
-    """Return whether a commit means to create its table."""
+    """Whether a commit creates its table (`assert-create`)."""
     return any(isinstance(requirement, AssertCreate) for requirement in requirements)
 
 
 def find_assigned_uuid(updates: Sequence[TableUpdate]) -> ResourceId | None:
-    """Return the one uuid that the updates assign; None for none or several."""
+    """Return the one uuid that the updates assign; None if they assign none or several."""
     ids = {str(update.uuid) for update in updates if isinstance(update, AssignUUIDUpdate)}
     return ResourceId(ids.pop()) if len(ids) == 1 else None

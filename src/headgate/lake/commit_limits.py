@@ -1,6 +1,6 @@
-"""How many updates one commit has, and how many objects of a kind the metadata of a table or view has.
+"""Limits on the number of updates in a commit, and of objects in the metadata of a table or view.
 
-The time of a commit grows with its updates times the objects of the metadata, and every load reads what a commit leaves.
+The time of a commit grows with (its updates) x (objects in the metadata), and every load reads the whole metadata.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
@@ -17,15 +17,18 @@ from pyiceberg.table.update import (
 from headgate.lake.errors import InvalidMetadataError
 
 MOST_UPDATES: Final = 1000
-"""Clients send a few for each statement. Those that expire snapshots send a removal for each, which is not counted."""
+"""Updates per commit. Clients send a few for each statement. One removal per expired snapshot is usual and not counted."""
 MOST_OBJECTS: Final = 1000
-"""Schemas, partition specs and sort orders of a table, each."""
+"""Schemas, partition specs and sort orders of a table: the limit of each kind."""
 MOST_REFS: Final = 10_000
 MOST_PROPERTIES: Final = 1000
 LONGEST_KEY: Final = 1000
 LONGEST_VALUE: Final = 100_000
 LONGEST_PROPERTIES: Final = 1_000_000
-"""Characters of one property of a view or database, and of all of them: everybody that may see it loads them. Spark writes the names of all columns of a view into one."""
+"""Characters of one property's key and value, and of all properties of a view or database together.
+
+Every user who may see the view or database loads them. Spark writes the names of all columns of a view into one property.
+"""
 
 _REMOVALS: Final = (
     RemovePartitionStatisticsUpdate,
@@ -37,19 +40,19 @@ _UNUSED: Final = "expire snapshots with `clean_expired_metadata => true` to remo
 _COUNTED: Final[Mapping[str, tuple[int, str, str]]] = {
     "schemas": (MOST_OBJECTS, "schemas", _UNUSED),
     "partition_specs": (MOST_OBJECTS, "partition specs", _UNUSED),
-    "sort_orders": (MOST_OBJECTS, "sort orders", "use one of those that the table has"),
+    "sort_orders": (MOST_OBJECTS, "sort orders", "use an existing sort order of the table"),
     "refs": (MOST_REFS, "branches and tags", "drop some first"),
     "properties": (MOST_PROPERTIES, "properties", "remove some first"),
 }
-"""The fields of a table's metadata that commits add to, with the bound, what they hold, and what to do at the bound."""
+"""Fields of a table's metadata that commits extend, with the limit, the name of the objects, and the advice at the limit."""
 
 
 def describe_updates_fault(updates: Iterable[object]) -> str | None:
-    """Return why one commit cannot have this many updates, or None if it can."""
+    """Return the error message if one commit has too many updates, else None."""
     counted = sum(not isinstance(each, _REMOVALS) for each in updates)
     if counted <= MOST_UPDATES:
         return None
-    return f"a commit has at most {MOST_UPDATES:,} updates, and this one has {counted:,}; send several commits"
+    return f"the commit has {counted:,} updates; send at most {MOST_UPDATES:,} in one commit"
 
 
 def check_updates(updates: Sequence[object]) -> None:
@@ -60,30 +63,30 @@ def check_updates(updates: Sequence[object]) -> None:
 
 
 def check_metadata_growth(before: TableMetadata | None, after: TableMetadata) -> None:
-    """Raise `InvalidMetadataError` if a commit adds objects of a kind of which the table has too many.
+    """Raise `InvalidMetadataError` if a commit adds objects beyond the limit of their kind.
 
-    A table that has more already can be read and committed to.
+    A table that already exceeds a limit can be read and committed to.
     """
     for field, (most, kind, advice) in _COUNTED.items():
         if _grows(getattr(before, field, ()), getattr(after, field), most):
-            raise InvalidMetadataError(f"a table has at most {most:,} {kind}; {advice}")
+            raise InvalidMetadataError(f"the table would have more than {most:,} {kind}; {advice}")
 
 
 def check_property_sizes(before: Mapping[str, str], after: Mapping[str, str]) -> None:
     """Raise `InvalidMetadataError` if a create or commit sets too many properties, or one that is too long.
 
-    What was there before stays as it is.
+    Properties that existed before are not checked.
     """
     if _grows(before, after, MOST_PROPERTIES):
-        raise InvalidMetadataError(f"there can be at most {MOST_PROPERTIES:,} properties; remove some")
+        raise InvalidMetadataError(f"there would be more than {MOST_PROPERTIES:,} properties; remove some")
     if sum(map(len, after.values())) > max(LONGEST_PROPERTIES, sum(map(len, before.values()))):
         raise InvalidMetadataError(
-            f"all properties together can have at most {LONGEST_PROPERTIES:,} characters; shorten some"
+            f"all properties together would have more than {LONGEST_PROPERTIES:,} characters; shorten some"
         )
     for key, value in after.items():
         if before.get(key) != value and (len(key) > LONGEST_KEY or len(value) > LONGEST_VALUE):
             raise InvalidMetadataError(
-                f"the property `{key}` is too long: its name has at most {LONGEST_KEY:,} characters and its value at most "
+                f"the property `{key}` is too long: a name may have {LONGEST_KEY:,} characters and a value "
                 f"{LONGEST_VALUE:,}; shorten it"
             )
 

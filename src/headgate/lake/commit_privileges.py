@@ -1,4 +1,4 @@
-"""Which actions a commit needs, from what it makes of the table. What the updates are called does not matter."""
+"""The actions that a commit requires, derived from its effect on the table. The types of its updates do not matter."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -24,10 +24,10 @@ HISTORY = frozenset(
         "next_row_id",
     }
 )
-"""What data commits change. Any other field of the metadata, known today or not, is structure."""
+"""The fields that data commits change. Any other field of the metadata, known today or not, is structure."""
 
 _MOST_STEPS = 200_000
-"""Snapshots that the branches of one commit move over, all together: more than one table has."""
+"""The limit of snapshots that the branches of one commit may move over, all together: more than a real table has."""
 _REWRITE = frozenset({"table.insert", "table.update", "table.delete_rows"})
 
 
@@ -39,10 +39,11 @@ def required_actions(
     *,
     guarded: bool,
 ) -> frozenset[str]:
-    """Return the actions that somebody needs for this commit.
+    """Return the actions that the caller needs for the commit.
 
-    A guarded session's statement was decided before; there the parts of the commit are enough. Anybody else
-    reads what the metadata names, and needs every way to change rows for anything but a plain append.
+    In a guarded session the statement was decided before, so only the actions of the commit's parts are needed. Any other
+    client reads the files that the metadata names, so it also needs `table.select`; and for all but a plain append it needs
+    every action that changes rows.
     """
     added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
     known = {snapshot.snapshot_id: snapshot for snapshot in (*base.snapshots, *added)}
@@ -62,7 +63,7 @@ def required_actions(
 
 
 def is_replacement(base: TableMetadata, updated: TableMetadata) -> bool:
-    """Return whether nothing is left on the main branch of what it held, and whatever is there begins anew."""
+    """Whether the main branch keeps no rows of before: it is empty, or a new snapshot without a parent."""
     main = updated.refs.get(MAIN_BRANCH)
     head = updated.snapshot_by_id(main.snapshot_id) if main else None
     return head is None or (head.parent_snapshot_id is None and base.snapshot_by_id(head.snapshot_id) is None)
@@ -76,7 +77,7 @@ def _data_needs(done: RowEffect, *, guarded: bool, appends: bool) -> frozenset[s
 
 
 def _alters(base: TableMetadata, updated: TableMetadata, added: AbstractSet[int]) -> bool:
-    """Return whether anything changes but rows: structure, history, or what branches and tags there are."""
+    """Whether the commit changes more than rows: the structure, the history, or the set of branches and tags."""
     fields = type(updated).model_fields.keys() - HISTORY
     return (
         any(getattr(base, name, None) != getattr(updated, name) for name in fields)
@@ -86,9 +87,9 @@ def _alters(base: TableMetadata, updated: TableMetadata, added: AbstractSet[int]
 
 
 def _alters_ref(name: str, before: SnapshotRef | None, after: SnapshotRef | None, added: AbstractSet[int]) -> bool:
-    """Return whether a branch or tag is made, removed, set up or moved, rather than written to.
+    """Whether a branch or tag is created, removed, configured or moved, not only written to.
 
-    A branch is written to if it keeps its settings and moves to a snapshot of the commit; the main one may begin so.
+    A branch is written to if it keeps its settings and moves to a snapshot of the commit; that may also create `main`.
     """
     if before == after:
         return False
@@ -103,7 +104,7 @@ def _alters_ref(name: str, before: SnapshotRef | None, after: SnapshotRef | None
 
 
 class _Effects:
-    """What the snapshots of a table do to its rows. Each is looked at once, however many branches move over it."""
+    """The effects of a table's snapshots on its rows, cached: each snapshot is read once, even if several branches pass it."""
 
     def __init__(self, known: Mapping[int, Snapshot], files: TableFiles) -> None:
         self._known = known
@@ -112,14 +113,14 @@ class _Effects:
         self._steps = 0
 
     def of(self, snapshot: Snapshot) -> RowEffect:
-        """Return what a snapshot does to its parent's rows."""
+        """Return the effect of a snapshot on its parent's rows."""
         id = snapshot.snapshot_id
         if id not in self._of:
             self._of[id] = row_effect(self._files, snapshot, self._parent(snapshot))
         return self._of[id]
 
     def find_effect_between(self, start: int | None, end: int) -> RowEffect:
-        """Return what happens between two heads of a branch: everything, if one does not lead to the other."""
+        """Return the effect of moving a branch from one head to another; all effects if `start` is no ancestor of `end`."""
         done, current, seen = NOTHING, self._known.get(end), set[int]()
         while current is not None and current.snapshot_id not in seen:
             self._count_step()
@@ -144,9 +145,9 @@ class _Effects:
 def _row_effects(
     base: TableMetadata, updated: TableMetadata, effects: _Effects, *, guarded: bool
 ) -> Iterator[RowEffect]:
-    """Yield what happens to rows because snapshots expire and branches move. Tags and new branches change none.
+    """Yield the effects on rows of expired snapshots and moved branches. Tags and new branches have none.
 
-    Neither does the end of a branch beside the main one in a guarded session: the guard has asked for the right to alter.
+    In a guarded session, dropping a branch other than `main` has none either: the guard has required the privilege to alter.
     """
     if _expired(base, updated):
         yield RowEffect(adds=False, removes=True)

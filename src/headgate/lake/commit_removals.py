@@ -1,7 +1,7 @@
-"""What a commit removes, and the properties that it sets: all at once, after its other updates.
+"""The removals of a commit, and the properties that it sets: applied together, after its other updates.
 
-PyIceberg goes through all snapshots, refs, statistics or properties for each such update. What the commit sets again
-after it removed it stays. A removal of what is not there is no error in Iceberg.
+PyIceberg scans all snapshots, refs, statistics or properties for each such update. An object that the commit removes and
+then sets again is kept. In Iceberg, removing a missing object is not an error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ class Removals:
         self._any = False
 
     def list_remaining(self, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:
-        """Yield the updates that remove nothing, in order, and then those that stand for all removals and properties."""
+        """Yield the updates that remove nothing, in order, and then combined updates for all removals and properties."""
         for update in updates:
             if not self._takes(update):
                 self._keep(update)
@@ -56,7 +56,7 @@ class Removals:
         if removed:
             yield RemovePropertiesUpdate(removals=removed)
         if self._any:
-            # So that PyIceberg notes the former metadata file, whatever comes of the updates.
+            # Makes PyIceberg record the former metadata file, even if no other update is left.
             yield RemoveSnapshotsUpdate.model_validate({"snapshot-ids": []})
 
     def apply(self, metadata: TableMetadata) -> TableMetadata:
@@ -82,7 +82,7 @@ class Removals:
         return metadata.model_copy(update=changed)
 
     def _takes(self, update: TableUpdate) -> bool:
-        """Return whether the update only removes something or sets properties, after noting what."""
+        """Record a removal, or properties that are set; return whether the update was one of these."""
         match update:
             case SetPropertiesUpdate():
                 self._properties |= update.updates
@@ -113,7 +113,10 @@ class Removals:
         self._snapshots |= gone
 
     def _keep(self, update: TableUpdate) -> None:
-        """Note what an update sets again. Raises `InvalidMetadataError` for a ref to a snapshot that the commit removes."""
+        """Cancel the removal of an object that an update sets again.
+
+        Raises `InvalidMetadataError` for a ref to a snapshot that the commit removes.
+        """
         match update:
             case AddSnapshotUpdate():
                 self._known.add(update.snapshot.snapshot_id)
@@ -132,7 +135,7 @@ class Removals:
 
 
 def _distinct(update: TableUpdate) -> TableUpdate:
-    """Return the update without ids that it names twice: PyIceberg looks for each of them among all."""
+    """Return the update without repeated ids: PyIceberg searches all objects for each id."""
     match update:
         case RemoveSchemasUpdate():
             return update.model_copy(update={"schema_ids": list(dict.fromkeys(update.schema_ids))})

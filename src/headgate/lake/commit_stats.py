@@ -1,4 +1,4 @@
-"""What a commit adds to a table: snapshots, and the rows and bytes of the files that they bring."""
+"""Statistics of a commit: the snapshots that it adds, and the rows and bytes of their files."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ _SUMMARY = {"rows": "added-records", "bytes": "added-files-size"}
 
 
 def commit_stats(base: TableMetadata | None, metadata: TableMetadata) -> Mapping[str, int]:
-    """Return how many snapshots a commit adds, and the rows and bytes that its client says they bring."""
+    """Return the number of snapshots that a commit adds, and the rows and bytes that their summaries claim."""
     known = {each.snapshot_id for each in base.snapshots} if base else set[int]()
     added = [each for each in metadata.snapshots if each.snapshot_id not in known]
     said = {figure: sum(_read_count(each, key) for each in added) for figure, key in _SUMMARY.items()}

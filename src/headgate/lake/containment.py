@@ -1,9 +1,9 @@
-"""Where a path leads, and whether that is inside a location. Text only: symbolic links are the caller's.
+"""Path containment: whether a path is inside a location. Compares texts only; the calling code resolves symbolic links.
 
 A location is a folder of this machine (`file:` or a plain path) or a prefix in an object store (`s3://bucket/prefix`).
 
-Writers, readers and operating systems read the same text in different ways: some decode `%2e`, some cut at `#`.
-So a path is only accepted where every reading leads to the same side.
+Writers, readers and operating systems interpret the same text differently: some decode `%2e`, some cut at `#`. So a path
+counts as inside only if it is inside under every interpretation.
 """
 
 from urllib.parse import unquote
@@ -12,46 +12,48 @@ from headgate.lake.errors import RuleError
 
 SCHEME = "file:"
 OBJECT_STORES = ("s3://", "s3a://", "s3n://")
-"""The same place under each of these; Headgate itself writes the first."""
+"""Schemes that are equivalent; Headgate itself writes the first."""
 _UNCLEAR = frozenset("?#\\")
 
 
 def path_of(location: str) -> str:
     """Return the absolute path that a `file:` URI or a plain path names, without doubled slashes.
 
-    Raises `RuleError` for another scheme, another machine, a relative path, `.` and `..`, and whatever readers
-    would understand differently.
+    Raises `RuleError` for another scheme, another machine, a relative path, `.` and `..`, and for characters that readers
+    interpret differently.
     """
     path = location.removeprefix(SCHEME)
     if location.startswith(f"{SCHEME}//"):
         host, slash, rest = path[2:].partition("/")
         if host:
-            raise RuleError("a path must not name another machine")
+            raise RuleError("the path names a host; write it without one, as in `file:///folder`")
         path = slash + rest
     if not path.startswith("/"):
         raise RuleError("a path must be absolute, in the scheme of the warehouse")
     if not path.isprintable() or _UNCLEAR.intersection(path):
-        raise RuleError("a path must not hold control characters, `?`, `#` or a backslash")
+        raise RuleError("the path contains a control character, `?`, `#` or a backslash; use a path without them")
     parts = [part for part in path.split("/") if part]
     if {".", ".."}.intersection(parts):
-        raise RuleError("a path must not hold `.` or `..`")
+        raise RuleError("the path contains a part `.` or `..`; write it without them")
     return "/" + "/".join(parts)
 
 
 def place_of(location: str) -> str:
-    """Return one text for one place: an absolute path, or `s3://bucket/key`. Raises `RuleError` as `path_of` does."""
+    """Return the normal form of a location: an absolute path, or `s3://bucket/key`. Raises `RuleError` as `path_of` does."""
     scheme = next((each for each in OBJECT_STORES if location.startswith(each)), None)
     if scheme is None:
         return path_of(location)
     bucket, slash, key = location.removeprefix(scheme).partition("/")
-    # In a bucket `a//b` is another object than `a/b`, and what a client library makes of it nobody knows.
-    if not bucket or (slash and path_of(slash + key) != slash + key.removesuffix("/")):
-        raise RuleError("a path in a bucket must have no empty parts")
+    if not bucket:
+        raise RuleError("the path names no bucket; write it as `s3://bucket/prefix`")
+    # In a bucket `a//b` is another object than `a/b`, and client libraries treat the difference differently.
+    if slash and path_of(slash + key) != slash + key.removesuffix("/"):
+        raise RuleError("the path in the bucket has an empty part (`//`); use a path without empty parts")
     return OBJECT_STORES[0] + bucket + slash + key.removesuffix("/")
 
 
 def is_inside(location: str, path: str) -> bool:
-    """Return whether the path lies strictly below the location, as written and with `%` decoded."""
+    """Whether the path is strictly below the location, both as written and with `%` decoded."""
     try:
         outer, inner = place_of(location), place_of(path)
     except RuleError:
@@ -60,7 +62,7 @@ def is_inside(location: str, path: str) -> bool:
 
 
 def is_directly_inside(folder: str, path: str) -> bool:
-    """Return whether the path is a file of the folder and of none of its subfolders, as written and with `%` decoded."""
+    """Whether the path is directly in the folder, in none of its subfolders, both as written and with `%` decoded."""
     if not is_inside(folder, path):
         return False
     name = place_of(path).removeprefix(place_of(folder) + "/")
@@ -68,7 +70,7 @@ def is_directly_inside(folder: str, path: str) -> bool:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Return whether two locations are the same, or one lies inside the other."""
+    """Whether two locations are the same, or one is inside the other."""
     return place_of(one) == place_of(other) or is_inside(one, other) or is_inside(other, one)
 
 
@@ -77,7 +79,7 @@ def _below(outer: str, inner: str) -> bool:
 
 
 def _decoded(path: str) -> str:
-    # Until nothing changes: nobody knows how often a reader decodes.
+    # Repeated until nothing changes: a reader may decode more than once.
     while (once := unquote(path)) != path:
         path = once
     return path

@@ -1,17 +1,17 @@
-"""Why the lake refuses a request, whoever asks.
+"""Errors of the lake, the same for every caller.
 
 LakeError
-├── RuleError        a rule that no right lifts
-├── InvalidError     the request does not make sense
-│   └── GoneError    a file of the table is gone
-├── ConflictError    somebody else was faster
-├── MissingError     the table is not there
-└── BusyError        the files cannot be read at the moment
+├── RuleError               the request breaks a rule that no privilege lifts
+├── InvalidMetadataError    the request or a file is invalid
+│   └── GoneError           a file of the table does not exist
+├── ConflictError           another commit was faster
+├── MissingMetadataError    the table does not exist
+└── BusyError               the files cannot be read at the moment
 """
 
 
 class LakeError(Exception):
-    """The lake refuses; nothing was changed."""
+    """The lake refuses a request; nothing was changed."""
 
 
 class RuleError(LakeError):
@@ -19,20 +19,20 @@ class RuleError(LakeError):
 
 
 class InvalidMetadataError(LakeError):
-    """The request or a file it names cannot be understood or applied."""
+    """The request, or a file that it names, cannot be parsed or applied."""
 
 
 class GoneError(InvalidMetadataError):
-    """A file that the table names is gone: the table cannot be used until the file is there again."""
+    """A file that the table names does not exist: the table cannot be used until the file is restored."""
 
 
 class ConflictError(LakeError):
-    """The table is not in the state that the commit was made on."""
+    """The table is not in the state that the commit is based on."""
 
 
 class MissingMetadataError(LakeError):
-    """There is no such table."""
+    """The table does not exist."""
 
 
 class BusyError(LakeError):
-    """Too many files wait to be read, or no process can be started that reads them."""
+    """Too many files wait to be read, or no process to read them can be started."""

@@ -1,4 +1,4 @@
-"""The parsers of the lake's files as the lake uses them: processes of their own, one caller's share of them."""
+"""Parsers of the lake's files: they run in separate processes, which the organizations share fairly."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
@@ -11,14 +11,14 @@ from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer
 T = TypeVar("T")
 
 MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024
-"""What the parsers may answer to one request altogether; a file of a table takes some 200 bytes."""
+"""The limit in bytes of all parser results for one request; an entry for a file of a table takes some 200 bytes."""
 
 
 class FileParsers:
-    """Parses the files that one request names. Raises `InvalidMetadataError` for what cannot be read, and `BusyError`."""
+    """Parses the files that one request names. Raises `InvalidMetadataError` for a file that cannot be read, `BusyError`."""
 
     def __init__(self, pool: BlockingPool, owner: str) -> None:
-        """`owner` shares the processes with other owners."""
+        """`owner` is the organization that the work counts for; the processes are shared between owners."""
         self._pool = pool
         self._owner = owner
         self._left = MAX_ANSWER_BYTES
@@ -34,7 +34,7 @@ class FileParsers:
         )
 
     def rewrite_json(self, content: bytes) -> bytes:
-        """Return a JSON document with the same values, within bounds and written by us."""
+        """Return a JSON document with the same values, checked against limits and serialized by Headgate."""
         return _read("a metadata file", lambda: self._rewritten(b"json", [content])[0])
 
     def _rewritten(self, kind: bytes, contents: Sequence[bytes]) -> list[bytes]:

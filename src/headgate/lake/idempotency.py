@@ -1,7 +1,7 @@
-"""A request that is sent again because its answer was lost: it has its effect once, and gets the same answer.
+"""Idempotent commits: a retried request is applied once and gets the original response.
 
-A commit is known by the key that its client gave it, which is kept with the pointer in one transaction; and without
-one by what it would do: snapshots that are there already, or the very step that the last commit was.
+A retried commit is recognized by the client's `Idempotency-Key`, which is stored with the pointer in one transaction.
+Without a key it is recognized by its effect: its snapshots exist already, or it equals the last commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,34 +16,34 @@ from headgate.facts.ids import ResourceId
 from headgate.lake.errors import InvalidMetadataError
 
 KIND = "table"
-"""The kind of document that keeps the last keys of a table or view; it goes with the resource."""
+"""The kind of document that stores the last keys of a table or view; it is deleted with the resource."""
 KEPT = 32
-"""So many keys are kept of each."""
+"""The number of keys that are stored per table or view."""
 
 _WHEN = ("last_updated_ms", "metadata_log", "snapshot_log")
-"""Fields that say when something was done, and so differ where the same is done twice."""
+"""Fields with times, which differ between two applications of the same commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitIdempotency:
-    """What a client's key stands for: digests of who sent the key, and of the request that came with it."""
+    """An `Idempotency-Key` as digests: `key` of the key and its sender, `request` of the request that it was sent with."""
 
     key: str
     request: str
 
 
 def was_applied(store: Store, id: ResourceId, once: CommitIdempotency | None) -> bool:
-    """Return whether this commit to a table or view has happened. Raises `InvalidMetadataError` for a key of another request."""
+    """Whether the commit was applied to the table or view. Raises `InvalidMetadataError` for a key of another request."""
     if once is None:
         return False
     request = _read_requests(store, id).get(once.key)
     if request not in (None, once.request):
-        raise InvalidMetadataError("this `Idempotency-Key` was used for another request; use a new one")
+        raise InvalidMetadataError("the `Idempotency-Key` was used for another request; send a new key")
     return request is not None
 
 
 def record(store: Store, id: ResourceId, once: CommitIdempotency | None) -> tuple[DocumentPut, ...]:
-    """Return what is written together with the commit, so that the next `answered` knows of it."""
+    """Return the document to write with the commit, so that `was_applied` recognizes a retry."""
     if once is None:
         return ()
     kept = {**_read_requests(store, id), once.key: once.request}
@@ -51,14 +51,14 @@ def record(store: Store, id: ResourceId, once: CommitIdempotency | None) -> tupl
 
 
 def contains_snapshots(base: TableMetadata, updates: Sequence[TableUpdate]) -> bool:
-    """Return whether a commit adds snapshots, and the table has every one of them, to the last field."""
+    """Whether a commit adds snapshots, and the table already has all of them, equal in every field."""
     added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
     known = {each.snapshot_id: each for each in base.snapshots} if added else {}
     return bool(added) and all(known.get(each.snapshot_id) == each for each in added)
 
 
 def is_same_result(one: TableMetadata, other: TableMetadata) -> bool:
-    """Return whether two results of commits on the same metadata are the same but for the time."""
+    """Whether two results of commits on the same metadata are equal except for times."""
     fields = (type(one).model_fields.keys() | type(other).model_fields.keys()) - set(_WHEN)
     return all(getattr(one, name, None) == getattr(other, name, None) for name in fields)
 

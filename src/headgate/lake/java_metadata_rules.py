@@ -1,6 +1,6 @@
-"""Checks that Iceberg's Java library makes on table and view metadata and PyIceberg does not.
+"""Checks of table and view metadata that Iceberg's Java library makes and PyIceberg does not.
 
-No Java engine opens a table or view that fails one of them.
+No Java engine can open a table or view that fails one of them.
 
 Sources: `TableMetadata`, `ViewMetadata`, `PartitionSpec.Builder` and `SortOrder.Builder` of Apache Iceberg.
 """
@@ -24,7 +24,7 @@ from headgate.lake.snapshot_history import require_history
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns of a table at all levels, and the ids of those that rows are sorted by, or partitioned by."""
+    """The columns of a table at all levels, and the ids of those that rows can be sorted by and partitioned by."""
 
     by_name: Mapping[str, int]
     by_id: Mapping[int, NestedField]
@@ -33,8 +33,8 @@ class _Columns:
 
 
 def require_readable(metadata: TableMetadata) -> None:
-    """Raise `InvalidMetadataError` for metadata of a table that Java does not read."""
-    # No warnings of what has another type than its field: it is refused below.
+    """Raise `InvalidMetadataError` for metadata of a table that Iceberg's Java library cannot read."""
+    # Warnings of values with another type than their field are off: such values are refused below.
     require_widths(metadata.model_dump(warnings=False))
     require_history(metadata)
     _require_ids(metadata)
@@ -48,7 +48,7 @@ def require_readable(metadata: TableMetadata) -> None:
 
 
 def require_readable_view(metadata: ViewMetadata) -> None:
-    """Raise `InvalidMetadataError` for metadata of a view that Java does not read."""
+    """Raise `InvalidMetadataError` for metadata of a view that Iceberg's Java library cannot read."""
     require_widths(metadata.model_dump())
     _require_unique("schemas", (each.schema_id for each in metadata.schemas))
     _require_unique("versions", (each.version_id for each in metadata.versions))
@@ -62,13 +62,13 @@ def _require_ids(metadata: TableMetadata) -> None:
     _require_unique("sort orders", (each.order_id for each in metadata.sort_orders))
     _require_unique("snapshots", (each.snapshot_id for each in metadata.snapshots))
     if not metadata.sort_orders:
-        raise InvalidMetadataError("a table must have a sort order; the unsorted one has the id 0")
+        raise InvalidMetadataError("the table has no sort order; add one, or the unsorted order with the id 0")
 
 
 def _require_unique(kind: str, ids: Iterable[int]) -> None:
     found = list(ids)
     if len(found) != len(set(found)):
-        raise InvalidMetadataError(f"two {kind} have one id; give each its own")
+        raise InvalidMetadataError(f"two {kind} have the same id; give each its own id")
 
 
 def _columns(schema: Schema) -> _Columns:
@@ -80,8 +80,12 @@ def _columns(schema: Schema) -> _Columns:
 
 def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -> None:
     names, ids = [each.name for each in spec.fields], [each.field_id for each in spec.fields]
-    if len(names) != len(set(names)) or "" in names or len(ids) != len(set(ids)):
-        raise InvalidMetadataError("two partition fields of a spec have one name or one id, or one has no name")
+    if "" in names:
+        raise InvalidMetadataError("a partition field has no name; give it one")
+    if len(names) != len(set(names)):
+        raise InvalidMetadataError("two partition fields of a spec have the same name; give each its own name")
+    if len(ids) != len(set(ids)):
+        raise InvalidMetadataError("two partition fields of a spec have the same id; give each its own id")
     for field in spec.fields:
         if columns.by_name.get(field.name, field.source_id) != field.source_id:
             raise InvalidMetadataError(
@@ -91,23 +95,26 @@ def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -
         is_void = isinstance(field.transform, VoidTransform)
         if is_default and not is_void and field.source_id not in columns.partitionable:
             raise InvalidMetadataError(
-                f"the partition field `{field.name}` needs a column that has one value in each row"
+                f"the partition field `{field.name}` has no column with one value per row; "
+                "choose a column of the table that is no struct, list or map, nor inside a list or map"
             )
 
 
 def _require_order(order: SortOrder, columns: _Columns, *, is_default: bool) -> None:
-    if order.is_unsorted != (order.order_id == 0):
-        raise InvalidMetadataError("the id 0 is that of the sort order without fields, and of no other")
+    if order.is_unsorted and order.order_id != 0:
+        raise InvalidMetadataError(f"the sort order without fields has the id {order.order_id}; give it the id 0")
+    if not order.is_unsorted and order.order_id == 0:
+        raise InvalidMetadataError("a sort order with fields has the id 0; give it another id")
     for field in order.fields:
         _require_transform(field.transform, columns.by_id.get(field.source_id))
         if is_default and field.source_id not in columns.sortable:
             raise InvalidMetadataError(
-                "the table's sort order needs columns that the table has, and no structs, lists or maps"
+                "the table's sort order names a missing column, or a struct, list or map; choose other columns of the table"
             )
 
 
 def _require_transform(transform: Transform[object, object], column: NestedField | None) -> None:
-    """Raise `InvalidMetadataError` for a transform that does not take its column. One whose column has been dropped takes any."""
+    """Raise `InvalidMetadataError` for a transform that cannot be applied to its column; a dropped column is not checked."""
     width = _width(transform)
     if width is not None and (width <= 0 or not has_width(width, 32)):
         raise InvalidMetadataError(f"`{transform}` cannot be used: its number must be above 0 and fit into 32 bits")
@@ -115,7 +122,8 @@ def _require_transform(transform: Transform[object, object], column: NestedField
         return
     if not isinstance(column.field_type, PrimitiveType) or not transform.can_transform(column.field_type):
         raise InvalidMetadataError(
-            f"`{transform}` cannot be used for the column `{column.name}` of the type {column.field_type}"
+            f"`{transform}` cannot be used for the column `{column.name}` of the type {column.field_type}; "
+            "choose another transform"
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether a commit is one of maintenance: files written anew with the rows that they had, or snapshots forgotten."""
+"""Maintenance commits: files rewritten with the same rows (compaction), or snapshots expired."""
 
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef
@@ -7,13 +7,13 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from headgate.lake.commit_privileges import HISTORY
 
 _STATISTICS = frozenset({"statistics", "partition_statistics"})
-"""What goes with a snapshot that is forgotten."""
+"""The fields whose entries are removed with an expired snapshot."""
 
 
 def is_maintenance(base: TableMetadata, updated: TableMetadata) -> bool:
-    """Return whether nothing changes but files of the main branch, by one snapshot that says so, and what is past.
+    """Whether only files of the main branch change, by one snapshot that claims to replace them, and old snapshots expire.
 
-    That the rows of the files are the same, no metadata can show: a guarded session's statement is what tells.
+    Metadata cannot prove that the files have the same rows: in a guarded session, the statement does.
     """
     there = {each.snapshot_id for each in base.snapshots}
     added = [each for each in updated.snapshots if each.snapshot_id not in there]

@@ -1,4 +1,4 @@
-"""Reading the manifests of a snapshot: each from the table's folder of metadata, parsed in another process."""
+"""Manifests of a snapshot: read from the table's folder `metadata`, parsed in another process."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from headgate.lake.warehouse import Warehouse
 from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer
 
 FileIdentity = tuple[int, int | None, int | None, bytes]
-"""A file with all that a scan uses of it. Changing any part makes a scan skip the file, or a delete apply to it."""
+"""All that a scan uses of a file. A change of any part can make a scan skip the file, or a delete apply to it."""
 
 _ADDED: Final = 1
 _DELETED: Final = 2
 _DATA: Final = 0
 _BATCH_BYTES: Final = 4 * 1024 * 1024
-"""Manifests that one process parses."""
+"""The size of the manifests that one process parses at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ListedFile:
 class TableFiles:
     """The manifest lists and manifests of one table.
 
-    Raises `RuleError` or `InvalidMetadataError` for what it must not read, and `BusyError`.
+    Raises `RuleError` or `InvalidMetadataError` for a file that must not or cannot be read, and `BusyError`.
     """
 
     def __init__(self, warehouse: Warehouse, location: str, parsers: FileParsers) -> None:
@@ -54,7 +54,7 @@ class TableFiles:
         return self._listed[path]
 
     def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
-        """Yield all files of the manifests, the deleted ones too."""
+        """Yield all files of the manifests, including deleted ones."""
         named = tuple(manifests)
         for batch in self._batches(dict.fromkeys(each for each in named if each not in self._read)):
             answers = self._parsers.read_manifests(tuple(batch.values()))
@@ -64,10 +64,10 @@ class TableFiles:
             yield from self._read[manifest]
 
     def check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
-        """Raise `RuleError` if the snapshot has a manifest, data or delete file that is not where it must be.
+        """Raise `RuleError` if a manifest, data or delete file of the snapshot is outside its place.
 
-        Files of deleted entries count: expiring snapshots removes those files, and change feeds read them. The
-        manifests in `known` were checked when they were added. Raises `InvalidMetadataError` for a manifest that is not there.
+        Files of deleted entries count: expiring snapshots deletes those files, and change feeds read them. The manifests in
+        `known` were checked when they were added. Raises `InvalidMetadataError` for a missing manifest.
         """
         try:
             self._check(snapshot, known)
@@ -84,7 +84,7 @@ class TableFiles:
             self._warehouse.check(self._location, file.path)
 
     def list_named_files(self, snapshots: Iterable[Snapshot]) -> Iterator[str]:
-        """Yield every file that the snapshots name, some more than once, and each list after what it lists."""
+        """Yield every file that the snapshots name, some more than once; each list comes after the files in it."""
         for snapshot in snapshots:
             listed = self.manifests(snapshot)
             yield from (file.path for file in self.files(listed.values()))
@@ -92,7 +92,7 @@ class TableFiles:
             yield snapshot.manifest_list
 
     def _batches(self, wanted: Iterable[ManifestAnswer]) -> Iterator[Mapping[ManifestAnswer, bytes]]:
-        """Yield the manifests with their bytes, few enough at once for one process."""
+        """Yield the manifests with their bytes, in batches that one process can parse."""
         batch: dict[ManifestAnswer, bytes] = {}
         size = 0
         for manifest in wanted:
@@ -111,11 +111,11 @@ class TableFiles:
     def _check_place(self, path: str) -> None:
         self._warehouse.check(self._location, path)
         if not is_directly_inside(f"{self._location}/metadata", path):
-            raise RuleError("a manifest list or manifest must lie directly in the folder `metadata` of its table")
+            raise RuleError("a manifest list or manifest is not directly in the folder `metadata` of its table")
 
 
 def _build_listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile:
-    """Return a file with the numbers that Iceberg lets it inherit from its manifest."""
+    """Return a file, with the sequence numbers that it inherits from its manifest under Iceberg's rules."""
     inherits = file.status == _ADDED or manifest.sequence_number == 0
     inherited = manifest.sequence_number if inherits else None
     sequence = inherited if file.sequence_number is None else file.sequence_number

@@ -1,4 +1,4 @@
-"""Table metadata: new, after updates, and as the text of a metadata file. PyIceberg knows the format."""
+"""Table metadata: created, updated, and parsed from a metadata file. PyIceberg implements the format."""
 
 import re
 import uuid
@@ -28,13 +28,13 @@ from headgate.lake.snapshot_history import in_order
 from headgate.lake.validation import require_valid
 
 _MOST_AHEAD = 1000
-"""A snapshot's sequence number is this much above the table's last one at most: no commit could follow the largest number."""
+"""The limit of a snapshot's sequence number above the table's last one: after the largest number no commit could follow."""
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """What a client asks a new table to be."""
+    """A client's definition of a new table."""
 
     schema: Schema
     partition_spec: PartitionSpec = UNPARTITIONED_PARTITION_SPEC
@@ -66,8 +66,8 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
 def build_updated_metadata(
     base: TableMetadata | None, base_path: str | None, updates: Sequence[TableUpdate]
 ) -> TableMetadata:
-    """Return the metadata after the updates, from nothing for a table that is made by them. Raises `InvalidMetadataError`."""
-    # Not validated: validation gives an empty base a schema of its own, which the first real one then collides with.
+    """Return the metadata after the updates; `base` is None for a table that they create. Raises `InvalidMetadataError`."""
+    # Not validated: validation adds a schema to an empty base, and the first real schema then collides with it.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     check_updates(updates)
     last = _check_sequence(start, updates)
@@ -77,7 +77,7 @@ def build_updated_metadata(
     changed = removals.apply(changed)
     check_metadata_growth(base, changed)
     if not isinstance(changed, TableMetadataV1):
-        # PyIceberg lets a snapshot without a parent turn the table's sequence number back.
+        # PyIceberg lets a snapshot without a parent decrease the table's sequence number.
         changed = changed.model_copy(update={"last_sequence_number": last})
     # A metadata file that could not be read back would lose the table.
     read = require_valid("table", lambda: TableMetadataUtil.parse_raw(_text(in_order(base, changed))))
@@ -96,7 +96,7 @@ def check_requirements(requirements: Sequence[TableRequirement], base: TableMeta
 
 
 def parse_metadata(content: bytes) -> TableMetadata:
-    """Return the metadata that a file holds. Raises `InvalidMetadataError`."""
+    """Return the metadata in the content of a file. Raises `InvalidMetadataError`."""
     return require_valid("table", lambda: TableMetadataUtil.parse_raw(content.decode()))
 
 
@@ -108,9 +108,10 @@ def next_path(location: str, base_path: str | None, name: str) -> str:
 
 
 def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
-    """Return the table's last sequence number after the updates. Raises `ConflictError` for a snapshot made too early.
+    """Return the table's last sequence number after the updates.
 
-    A snapshot without a parent replaces what the table held, so it may have a number that was free when it was begun. Raises
+    Raises `ConflictError` for a snapshot whose number is not above the last one: another commit was faster. A snapshot without
+    a parent replaces the table's content, so it may have a number that was free when it was begun. Raises
     `InvalidMetadataError` for a number too far ahead.
     """
     last = 0 if isinstance(base, TableMetadataV1) else base.last_sequence_number
@@ -118,15 +119,18 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
         if isinstance(update, AddSnapshotUpdate):
             number, parent = update.snapshot.sequence_number, update.snapshot.parent_snapshot_id
             if number is None or number <= 0 or (number <= last and parent is not None):
-                raise ConflictError("a snapshot must have a sequence number above the table's last one")
+                raise ConflictError(
+                    "the sequence number of a snapshot is not above the table's last one; "
+                    "load the table again and retry the commit"
+                )
             if number > last + _MOST_AHEAD:
                 raise InvalidMetadataError(
-                    "the `sequence-number` of a snapshot is out of range; use the one after the table's last one"
+                    "the `sequence-number` of a snapshot is out of range; use the number after the table's last one"
                 )
             last = max(last, number)
     return last
 
 
 def _text(metadata: TableMetadata) -> str:
-    # No warnings of what has another type than its field: it is refused where it is read back.
+    # Warnings of values with another type than their field are off: such values are refused when the text is parsed.
     return metadata.model_dump_json(warnings=False)

@@ -1,4 +1,4 @@
-"""Metadata files that pointers lead to: written before, swapped together, removed where no pointer came to them."""
+"""Metadata files and their pointers: files are written first, pointers swapped together, unused files deleted."""
 
 import uuid
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from headgate.untrusted_input.json_documents import MAX_VALUES
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """A metadata file of the table or view that lies at `location`, and the pointer that leads, or may lead, to it."""
+    """A metadata file of the table or view at `location`, with its pointer, which may not be stored yet."""
 
     pointer: Pointer
     location: str
@@ -30,22 +30,22 @@ class MetadataFiles:
         self._warehouse = warehouse
 
     def find(self, id: ResourceId) -> MetadataFile:
-        """Return the file that a table's or view's pointer leads to. Raises `MissingMetadataError`."""
+        """Return the file that the pointer of a table or view names. Raises `MissingMetadataError`."""
         pointer = self._store.pointer(id)
         if pointer is None:
-            raise MissingMetadataError("it does not exist")
+            raise MissingMetadataError("the table or view does not exist")
         return MetadataFile(pointer, location_of(pointer.metadata_location))
 
     def read(self, file: MetadataFile) -> bytes:
-        """Return what it holds. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
+        """Return the content of the file. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         content = self._warehouse.read(file.location, file.pointer.metadata_location)
         check_size(content)
         return content
 
     def write(self, id: ResourceId, location: str, base_path: str | None, content: bytes) -> MetadataFile:
-        """Write the next metadata file after the one at `base_path`, or the first one. No pointer leads to it yet.
+        """Write the next metadata file after the one at `base_path`, or the first one. No pointer names it yet.
 
-        Raises `InvalidMetadataError` for one that would be too large to be read back.
+        Raises `InvalidMetadataError` for a content that is too large to be read back.
         """
         check_size(content)
         path = next_path(location, base_path, str(uuid.uuid4()))
@@ -53,7 +53,7 @@ class MetadataFiles:
         return MetadataFile(Pointer(id, path), location)
 
     def swap(self, moves: Sequence[tuple[Pointer, MetadataFile]], documents: Sequence[DocumentPut]) -> None:
-        """Make all of these files the current ones, or remove them and raise `ConflictError`."""
+        """Make all of these files the current ones, or delete them and raise `ConflictError`."""
         wanted = [PointerMove(expected, file.pointer.metadata_location) for expected, file in moves]
         try:
             self._store.swap_pointers(wanted, documents)
@@ -63,32 +63,32 @@ class MetadataFiles:
             raise ConflictError(str(error)) from error
 
     def discard(self, file: MetadataFile) -> None:
-        """Remove a metadata file that no pointer leads to."""
+        """Delete a metadata file that no pointer names."""
         self._warehouse.remove(file.location, file.pointer.metadata_location)
 
 
 def check_size(content: bytes) -> None:
-    """Raise `InvalidMetadataError` for a metadata file with too many bytes or values, before anything reads it."""
+    """Raise `InvalidMetadataError` for a metadata file with too many bytes or values, before it is parsed."""
     if len(content) > MAX_FILE_BYTES or content.count(b",") > MAX_VALUES:
         most = MAX_FILE_BYTES // 1024 // 1024
         raise InvalidMetadataError(
-            f"a metadata file has at most {most} MiB and {MAX_VALUES:,} values; expire snapshots to make it smaller"
+            f"the metadata file has more than {most} MiB or {MAX_VALUES:,} values; expire snapshots to make it smaller"
         )
 
 
 def location_of(metadata_location: str) -> str:
-    """Return where the table or view lies whose metadata file this is."""
+    """Return the location of the table or view of a metadata file."""
     return metadata_location.rpartition("/metadata/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedTable:
-    """A table's metadata and the pointer that leads, or may lead, to it."""
+    """A table's metadata with its pointer, which may not be stored yet."""
 
     pointer: Pointer
     metadata: TableMetadata
 
     @property
     def file(self) -> MetadataFile:
-        """Where the metadata is kept."""
+        """The file of the metadata."""
         return MetadataFile(self.pointer, self.metadata.location)

@@ -1,6 +1,7 @@
 """Ids of schemas, partition specs and sort orders, assigned as Iceberg's own library assigns them.
 
-PyIceberg keeps the ids that the client sends. Java opens no table in which two schemas, specs or sort orders have one id.
+PyIceberg keeps the ids that the client sends. Java cannot open a table in which two schemas, specs or sort orders have the
+same id.
 Source: `TableMetadata.Builder` of Apache Iceberg (`addSchema`, `addPartitionSpec`, `addSortOrder`).
 """
 
@@ -22,24 +23,24 @@ from pyiceberg.table.update import (
 )
 
 LAST_ADDED: Final = -1
-"""Where an update names a schema, spec or sort order: the one that was added last in the same commit."""
+"""The id in an update that means the schema, spec or sort order that was added last in the same commit."""
 
 _ADDED: Final[Mapping[type, tuple[str, str]]] = {
     AddSchemaUpdate: ("schema_", "schema_id"),
     AddPartitionSpecUpdate: ("spec", "spec_id"),
     AddSortOrderUpdate: ("sort_order", "order_id"),
 }
-"""The field of an update that holds the new object, and the field of that object that holds its id."""
+"""Per update: its field with the new object, and that object's field with its id."""
 _CURRENT: Final[Mapping[type, tuple[str, type]]] = {
     SetCurrentSchemaUpdate: ("schema_id", AddSchemaUpdate),
     SetDefaultSpecUpdate: ("spec_id", AddPartitionSpecUpdate),
     SetDefaultSortOrderUpdate: ("sort_order_id", AddSortOrderUpdate),
 }
-"""The field of an update that holds the id to make current, and the update that adds such an object."""
+"""Per update: its field with the id to make current, and the update that adds objects of that kind."""
 
 
 class _Ids:
-    """The ids of the objects of one kind by what the objects say, and the id that was assigned last."""
+    """The ids of the objects of one kind by the objects' content, and the id that was assigned last."""
 
     def __init__(self, known: Mapping[int, Any], first: int, key: Callable[[Any], Hashable]) -> None:
         self._known = dict(known)
@@ -51,7 +52,7 @@ class _Ids:
     def add(self, new: Any) -> bool:
         """Assign an id to the object, the existing one if the table has the same object; return whether it is new."""
         if self._ids is None:
-            # From the last to the first: of two that say the same, the first one has the id.
+            # From the last to the first: of two equal objects, the first one's id is used.
             self._ids = {self._key(each): id for id, each in reversed(self._known.items())}
         key = self._key(new)
         found = self._ids.get(key)
@@ -67,7 +68,7 @@ class _Ids:
 
 
 def assign_ids(base: TableMetadata | None, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:
-    """Yield the updates with ids that are free in `base`, without those that add an object that `base` has already."""
+    """Yield the updates with ids that are free in `base`, leaving out those that add an object that `base` already has."""
     of = {
         AddSchemaUpdate: _Ids({each.schema_id: each for each in base.schemas} if base else {}, 0, schema_key),
         AddPartitionSpecUpdate: _Ids(base.specs() if base else {}, 0, _spec_key),
@@ -88,13 +89,13 @@ def assign_ids(base: TableMetadata | None, updates: Iterable[TableUpdate]) -> It
 
 
 def schema_key(schema: Schema) -> Hashable:
-    """Return what a schema says, apart from its id: two schemas are the same if they have one key."""
-    # No warnings of what has another type than its field: the metadata is refused where it is read back.
+    """Return the content of a schema without its id: two schemas are equal if their keys are equal."""
+    # Warnings of values with another type than their field are off: the metadata is refused when it is parsed.
     return schema.model_dump_json(exclude={"schema_id"}, warnings=False)
 
 
 def _spec_key(spec: PartitionSpec) -> Hashable:
-    """Return how a spec partitions rows; the ids of its fields do not count."""
+    """Return how a spec partitions rows, without the ids of its fields."""
     return tuple((each.source_id, str(each.transform), each.name) for each in spec.fields)
 
 

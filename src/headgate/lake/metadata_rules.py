@@ -1,4 +1,4 @@
-"""What table metadata must be like before it may be stored, whatever the updates were that led to it."""
+"""Rules that table metadata must meet before it is stored, independent of the updates that led to it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -15,7 +15,7 @@ from headgate.lake.errors import InvalidMetadataError, RuleError
 FORMAT_VERSION = 2
 """Version 1 can name manifests without a manifest list; PyIceberg cannot write version 3 yet."""
 LONGEST_NAME = 1000
-"""Characters of the name of a column."""
+"""The maximum length of a column's name in characters."""
 
 _ENDINGS = (".path", "impl", "location")
 _COMMANDS = frozenset(
@@ -28,23 +28,25 @@ _COMMANDS = frozenset(
         "uuid",
     }
 )
-"""Properties that engines take for a change of data or identity. As an update of a branch they are decided as one."""
+"""Properties that engines treat as a change of data or identity. Such a change must be an update of a branch, which is decided."""
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
-    """Raise `RuleError` for a property that moves files elsewhere or loads code."""
+    """Raise `RuleError` for a property that moves files, loads code, or changes the rows or the identity of a table."""
     for key in properties:
         plain = key.strip().lower()
         if plain.endswith(_ENDINGS) or ".path." in plain:
-            raise RuleError(f"the property `{key}` cannot be set: Headgate chooses where a table's files lie")
+            raise RuleError(f"the property `{key}` cannot be set: Headgate chooses the location of a table's files")
         if plain in _COMMANDS:
-            raise RuleError(f"the property `{key}` cannot be set: which rows a table holds is no property")
+            raise RuleError(
+                f"the property `{key}` cannot be set: it would change the table's rows or identity; remove the property"
+            )
 
 
 def check_table_properties(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Raise `RuleError` for a property that a create or commit sets and that is not listed, or not to this value.
+    """Raise `RuleError` for a property that a create or commit sets, and that is not allowed or not with this value.
 
-    What the table had before stays as it is, whichever engine or version wrote it.
+    Properties that the table had before are not checked, whichever engine or version wrote them.
     """
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     for key, value in changed.items():
@@ -54,9 +56,9 @@ def check_table_properties(before: Mapping[str, str], after: Mapping[str, str]) 
 
 
 def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `RuleError` for a column that is given a default, which tables of format version 2 do not have.
+    """Raise `RuleError` for a new default of a column: tables of format version 2 have no defaults.
 
-    Engines would read it as a value of the column's type, or not read the table at all. What was there before stays.
+    Engines would read it as a value of the column's type, or could not read the table. Existing defaults are not checked.
     """
     was = tuple(before)
     new = _new_schemas(was, after)
@@ -67,9 +69,9 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
 
 
 def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `RuleError` for a column that is given a default, or a type that tables of format version 2 do not have.
+    """Raise `RuleError` for a column with a new default, or a new type that tables of format version 2 do not support.
 
-    Java adds no column to a table that has one of a newer type. What was there before stays.
+    Java cannot add a column to a table that has a column of a newer type. Existing columns are not checked.
     """
     was, will_be = tuple(before), tuple(after)
     check_defaults(was, will_be)
@@ -84,7 +86,7 @@ def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> No
 
 
 def check_column_names(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `InvalidMetadataError` for a column that is given a name that cannot be used. What was there before stays."""
+    """Raise `InvalidMetadataError` for a new column name that cannot be used. Existing names are not checked."""
     was = tuple(before)
     new = _new_schemas(was, after)
     known = {name for name, _ in _types(was)} if new else set[str]()
@@ -94,7 +96,7 @@ def check_column_names(before: Iterable[Schema], after: Iterable[Schema]) -> Non
 
 
 def check_view_columns(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `RuleError` or `InvalidMetadataError` for a column of a view that cannot be. What was there before stays."""
+    """Raise `RuleError` or `InvalidMetadataError` for an invalid new column of a view. Existing columns are not checked."""
     was, will_be = tuple(before), tuple(after)
     check_defaults(was, will_be)
     check_column_names(was, will_be)
@@ -102,23 +104,25 @@ def check_view_columns(before: Iterable[Schema], after: Iterable[Schema]) -> Non
 
 
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
-    """Raise `RuleError` unless this is metadata of this table, with every file it names inside its location."""
+    """Raise `RuleError` unless the metadata is of this table, and every file that it names is inside its location."""
     if str(metadata.table_uuid) != table:
-        raise RuleError("a table keeps the uuid that Headgate gave it")
+        raise RuleError("the `table-uuid` of the metadata is not the table's uuid; a table keeps its uuid")
     if metadata.location != location:
-        raise RuleError("a table keeps the location that Headgate gave it")
+        raise RuleError("the `location` of the metadata is not the table's location; a table keeps its location")
     if metadata.format_version != FORMAT_VERSION:
-        raise RuleError(f"only tables of format version {FORMAT_VERSION} are supported")
+        raise RuleError(
+            f"the table has format version {metadata.format_version}; only format version {FORMAT_VERSION} is supported"
+        )
     check_properties(metadata.properties)
     for path in list_named_files(metadata):
         if not is_inside(location, path):
-            raise RuleError("a file of a table must lie inside the table's location")
+            raise RuleError("a file of the table is outside of the table's location")
 
 
 def check_changed_metadata(
     base: TableMetadata | None, metadata: TableMetadata, table: ResourceId, location: str
 ) -> None:
-    """Raise `RuleError` or `InvalidMetadataError` for what a create or commit must not do; `base` is None for a new table."""
+    """Raise `RuleError` or `InvalidMetadataError` for an invalid create or commit; `base` is None for a new table."""
     check_table_properties(base.properties if base else {}, metadata.properties)
     check_table_columns(base.schemas if base else (), metadata.schemas)
     check_metadata(metadata, table, location)
@@ -133,7 +137,7 @@ def check_main_branch(metadata: TableMetadata) -> None:
 
 
 def list_named_files(metadata: TableMetadata) -> Iterator[str]:
-    """Yield the files that the metadata names itself; the manifest lists name the others."""
+    """Yield the files that the metadata file names directly; the manifest lists name the others."""
     yield from (snapshot.manifest_list for snapshot in metadata.snapshots)
     yield from (each.statistics_path for each in metadata.statistics)
     yield from (each.statistics_path for each in metadata.partition_statistics)
@@ -152,7 +156,7 @@ def _check_column_name(name: str) -> None:
 
 
 def _check_decimals(columns: Iterable[tuple[str, IcebergType]]) -> None:
-    """Raise `InvalidMetadataError` for a column with a decimal type that Iceberg reads and Spark refuses."""
+    """Raise `InvalidMetadataError` for a column with a decimal type that Iceberg accepts and Spark refuses."""
     for name, type in columns:
         if isinstance(type, DecimalType) and type.scale > type.precision:
             raise InvalidMetadataError(
@@ -167,19 +171,19 @@ def _new_schemas(before: Sequence[Schema], after: Iterable[Schema]) -> Sequence[
 
 
 def _new_types(before: Sequence[Schema], after: Sequence[Schema]) -> Iterator[tuple[str, IcebergType]]:
-    """Yield the name and type of each column that has not had this type under this name before."""
+    """Return the name and type of each column that did not have this name and type before."""
     new = _new_schemas(before, after)
     known = set(_types(before)) if new else set[tuple[str, IcebergType]]()
     return (each for each in _types(new) if each not in known)
 
 
 def _types(schemas: Iterable[Schema]) -> Iterator[tuple[str, IcebergType]]:
-    """Yield the name and type of each column, at any depth."""
+    """Return the name and type of each column, at any depth."""
     return ((field.name, field.field_type) for schema in schemas for field in index_by_id(schema).values())
 
 
 def _defaults(schemas: Iterable[Schema]) -> Iterator[tuple[str, str]]:
-    """Yield each column that has a default, at any depth, with what is written there."""
+    """Yield the name of each column that has a default, at any depth, with its id and defaults as a text."""
     for schema in schemas:
         for field in index_by_id(schema).values():
             if field.initial_default is not None or field.write_default is not None:

@@ -1,4 +1,4 @@
-"""The width of each number in the metadata of a table or view: Java reads 32 or 64 bits, PyIceberg a number of any size.
+"""Number ranges in the metadata of a table or view: Java reads 32 or 64 bits, PyIceberg numbers of any size.
 
 Sources: the parsers of Apache Iceberg (`TableMetadataParser`, `SchemaParser`, `SnapshotParser`, `ViewMetadataParser` and others).
 """
@@ -32,26 +32,26 @@ _INTS: Final = frozenset(
         "version-id",
     }
 )
-"""The fields whose numbers Java reads as 32 bits; those of all other fields have 64."""
+"""The fields whose numbers Java reads as 32 bits; the numbers of all other fields have 64 bits."""
 
 
 def require_widths(document: Mapping[str, Any]) -> None:
-    """Raise `InvalidMetadataError` for a number of the metadata that Java cannot hold."""
+    """Raise `InvalidMetadataError` for a number in the metadata that is too large for Java."""
     for key, number in _numbers(document, ""):
         bits = 32 if key in _INTS else 64
         if not has_width(number, bits):
             raise InvalidMetadataError(
-                f"a number of `{key}` is out of range: it must fit into {bits} bits with its sign"
+                f"a number of `{key}` is out of range; use one that fits into {bits} bits with its sign"
             )
 
 
 def has_width(number: int, bits: int) -> bool:
-    """Return whether a number with its sign fits into `bits` bits."""
+    """Whether a signed number fits into `bits` bits."""
     return -(1 << (bits - 1)) <= number < 1 << (bits - 1)
 
 
 def _numbers(value: Any, key: str) -> Iterator[tuple[str, int]]:
-    """Yield every number with the field that it stands in, which may hold a list of them."""
+    """Yield every number with the name of its field, which may contain a list of numbers."""
     if isinstance(value, Mapping):
         below: Mapping[str, Any] = value
         for name, each in below.items():

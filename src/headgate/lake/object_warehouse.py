@@ -1,4 +1,4 @@
-"""A warehouse in an object store, through the FileIO that PyIceberg has for it. Its keys stay on the server's side."""
+"""A warehouse in an object store, accessed through PyIceberg's FileIO. Only the server has the store's credentials."""
 
 from collections.abc import Container, Iterator, Mapping
 
@@ -21,16 +21,16 @@ from headgate.lake.warehouse import (
 
 
 class ObjectWarehouse:
-    """An organization's prefix in a bucket. There are no links and no folders: a file is there once it is written whole."""
+    """An organization's prefix in a bucket. It has no links and no folders; a file appears when it is written completely."""
 
     def __init__(
         self, prefix: str, properties: Mapping[str, str], organization: ResourceId, former: Container[ResourceId] = ()
     ) -> None:
-        """Take the deployment's `s3://bucket/prefix` and PyIceberg's properties of its FileIO.
+        """`prefix` is the deployment's `s3://bucket/prefix`; `properties` are PyIceberg's properties of its FileIO.
 
-        `former` are the organization's databases, also dropped ones.
+        `former` are the organization's databases, including dropped ones.
 
-        Raises `RuleError` for another place, and for an id that is no name of a folder.
+        Raises `RuleError` for an invalid prefix, and for an organization id that cannot be the name of a folder.
         """
         self._all = place_of(prefix)
         self._root = organization_root(self._all, organization)
@@ -38,17 +38,17 @@ class ObjectWarehouse:
         self._io: FileIO = load_file_io({**properties}, self._root)
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
-        """Return where a new table of this database lies."""
+        """Return the location of a new table of this database."""
         return f"{self._root}/{database}/{table}"
 
     def check(self, location: str, path: str) -> None:
-        """Raise `RuleError` if a file of the table at `location` lies outside of it."""
+        """Raise `RuleError` if `path`, a file of the table at `location`, is outside of it."""
         require_own(self._all, self._root, location, self._former)
         if not is_inside(location, path):
             raise RuleError(OUTSIDE)
 
     def read(self, location: str, path: str) -> bytes:
-        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
+        """Return the content of a file of the table. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         self.check(location, path)
         try:
             with self._io.new_input(path).open() as stream:
@@ -62,7 +62,10 @@ class ObjectWarehouse:
         return content
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
-        """Write a file of the table that is not there yet; the store keeps it once this returns. Raises as files do."""
+        """Write a new file of the table. The object store has it durably when the call returns.
+
+        Raises `RuleError`, or `ConflictError` if the table's files are deleted at the same moment.
+        """
         self.check(location, path)
         try:
             with self._io.new_output(path).create() as stream:
@@ -71,20 +74,20 @@ class ObjectWarehouse:
             raise ConflictError(PURGED) from error
 
     def remove(self, location: str, path: str) -> None:
-        """Remove a file of the table that nothing points to."""
+        """Delete a file of the table that no pointer names."""
         self.check(location, path)
         self._io.delete(path)
 
     def owner(self, location: str) -> ResourceId | None:
-        """Return the table whose folder below the organization's root this is; None for any other place."""
+        """Return the id of the table whose folder below the organization's root is `location`; None for other locations."""
         return owner_of(self._root, location)
 
     def holds(self, location: str) -> bool:
-        """Return whether a location is the deployment's warehouse, lies in it or around it."""
+        """Whether a location overlaps the deployment's warehouse: is equal to it, inside it or around it."""
         return overlap(self._all, location)
 
     def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:
-        """Remove the named files of a dropped table in its own folder. Raises `RuleError` for any other place."""
+        """Delete the named files of a dropped table in its own folder. Raises `RuleError` for any other location."""
         if self.owner(location) != table:
             raise RuleError(NOT_OURS)
         for path in files:

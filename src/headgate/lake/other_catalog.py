@@ -1,4 +1,4 @@
-"""Another Iceberg catalog, read by a process of its own: what it answers is parsed where none of our keys are."""
+"""Another Iceberg catalog, read by a separate process: its responses are parsed where Headgate's keys are not present."""
 
 import json
 import os
@@ -19,12 +19,12 @@ _READER: Final = "headgate.lake.other_catalog_reader"
 
 
 class OtherCatalogError(Exception):
-    """The other catalog cannot be read, or gives no answer."""
+    """The other catalog cannot be read, or does not respond."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTable:
-    """A table of another catalog, and where its metadata lies, or why that is not known."""
+    """A table of another catalog, with the location of its metadata file, or the problem if that is unknown."""
 
     name: tuple[str, ...]
     metadata_location: str = ""
@@ -33,7 +33,7 @@ class ListedTable:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The first line of the process."""
+    """The first line that the process writes: the number of tables, or the error."""
 
     tables: int = 0
     error: str = ""
@@ -44,12 +44,12 @@ _TABLE: Final = TypeAdapter(ListedTable)
 
 
 class OtherCatalog:
-    """Another catalog while a process reads it; closing it ends the process."""
+    """Another catalog, which a process reads; closing it ends the process."""
 
     def __init__(self, name: str, properties: Mapping[str, str], silence: float = _SILENCE_SECONDS) -> None:
-        """Open it by its name in PyIceberg's configuration and properties beside those.
+        """Open the catalog `name` of PyIceberg's configuration, with additional `properties`.
 
-        `silence` is for how many seconds nothing may be answered. Raises `OtherCatalogError`.
+        `silence` is the longest time without a response, in seconds. Raises `OtherCatalogError`.
         """
         self._silence = silence
         self._process = subprocess.Popen(
@@ -68,7 +68,7 @@ class OtherCatalog:
             raise
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return the catalog itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -84,7 +84,7 @@ class OtherCatalog:
                 pipe.close()
 
     def tables(self) -> Iterator[ListedTable]:
-        """Yield its tables by name. Raises `OtherCatalogError` if it gives no answer any more."""
+        """Yield the tables in the order of their names. Raises `OtherCatalogError` if the catalog stops responding."""
         for _ in range(self.count):
             yield self._next(_TABLE)
 
@@ -110,5 +110,5 @@ class OtherCatalog:
             return kind.validate_json(line)
         except ValidationError:
             raise OtherCatalogError(
-                f"it gave no answer within {self._silence:g} s, or none that fits into the memory of its reader"
+                f"the catalog did not respond within {self._silence:g} s, or its response is too large for its reader's memory"
             ) from None

@@ -1,7 +1,7 @@
-"""The process that reads another catalog: `python -m` this, with a `CatalogQuestion` as JSON on its standard input.
+"""The process that reads another catalog: run this module with `python -m`, with a `CatalogQuestion` as JSON on standard input.
 
-It holds no key and no store of ours: PyIceberg parses here what the other catalog answers. It writes one JSON document on each line: how many
-tables there are, then each table; or why the catalog cannot be opened.
+It has no key and no store of Headgate, because PyIceberg parses the responses of the other catalog in it. It writes one JSON
+document per line: the number of tables, then each table; or the error if the catalog cannot be opened.
 """
 
 import json
@@ -22,25 +22,25 @@ from headgate.untrusted_input.limits import MEBIBYTE, limit_memory
 
 MAX_TABLES: Final = 100_000
 _MAX_DEPTH: Final = 8
-"""Levels of namespaces that are listed. Tables below the first level are refused anyway, and are listed for that."""
+"""The levels of namespaces that are listed. Tables below the first level are listed only to show that they are refused."""
 _MEMORY_BYTES: Final = 2048 * MEBIBYTE
 _LONGEST_ERROR: Final = 500
 _CHOSEN: Final = (PREFIX, NAMESPACE_SEPARATOR_PROPERTY)
-"""What a REST catalog chooses for its client."""
+"""The properties that a REST catalog may choose for its client."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogQuestion:
-    """Which catalog is read: its name in PyIceberg's configuration, and properties beside those."""
+    """The catalog to read: its name in PyIceberg's configuration, and additional properties."""
 
     name: str
     properties: Mapping[str, str]
 
 
 def main() -> None:
-    """Read the catalog that the standard input names."""
+    """Read the catalog that standard input names."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # What a library prints is no answer.
+    os.dup2(2, 1)  # Output that a library prints must not mix with the results.
     question = TypeAdapter(CatalogQuestion).validate_json(sys.stdin.buffer.read())
     limit_memory(_MEMORY_BYTES)
     for each in _read(question):
@@ -52,11 +52,11 @@ def _read(question: CatalogQuestion) -> Iterator[dict[str, Any]]:
     try:
         source = _open(question)
         found = sorted(islice(_names(source), MAX_TABLES + 1))
-    except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
+    except Exception as error:  # noqa: BLE001 (each kind of catalog raises its own errors)
         yield {"error": _format_error(error)}
         return
     if len(found) > MAX_TABLES:
-        yield {"error": f"it has more than {MAX_TABLES:,} tables"}
+        yield {"error": f"the catalog has more than {MAX_TABLES:,} tables"}
         return
     yield {"tables": len(found)}
     for name in found:
@@ -64,9 +64,10 @@ def _read(question: CatalogQuestion) -> Iterator[dict[str, Any]]:
 
 
 class _RestCatalog(RestCatalog):
-    """A REST catalog that chooses nothing for its client but the paths below its address.
+    """A REST catalog whose configuration response may set only the paths below its address.
 
-    Left alone, its answer replaces any property: the code that logs in (`auth`), certificates of this machine, the address that gets the token.
+    By default the response replaces any property: the code that logs in (`auth`), certificates of this machine, the address
+    that receives the token.
     """
 
     def _fetch_config(self) -> None:
@@ -84,8 +85,8 @@ def _open(question: CatalogQuestion) -> Catalog:
     def load_io(_properties: object = None, location: str | None = None) -> FileIO:
         return load_file_io(given, location)
 
-    # The properties of a table and what a catalog answers of it may name any Python class as that which reads files
-    # (`py-io-impl`): only what the operator gave counts.
+    # The properties of a table, and a catalog's response about it, may name any Python class to read files (`py-io-impl`):
+    # only the operator's properties are used.
     source._load_file_io = load_io  # pyright: ignore[reportAttributeAccessIssue] # noqa: SLF001
     return source
 
@@ -101,13 +102,13 @@ def _names(source: Catalog, above: Sequence[str] = ()) -> Iterator[tuple[str, ..
 def _location(source: Catalog, name: tuple[str, ...]) -> dict[str, str]:
     try:
         return {"metadata_location": source.load_table(name).metadata_location}
-    except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
+    except Exception as error:  # noqa: BLE001 (each kind of catalog raises its own errors)
         return {"problem": _format_error(error)}
 
 
 def _format_error(error: Exception) -> str:
     if isinstance(error, MemoryError):
-        return f"its answer takes more than {_MEMORY_BYTES // MEBIBYTE:,} MiB of memory"
+        return f"the catalog's response needs more than {_MEMORY_BYTES // MEBIBYTE:,} MiB of memory"
     return str(error)[:_LONGEST_ERROR] or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""Checks that Iceberg's Java library makes on schemas and PyIceberg does not.
+"""Checks of schemas that Iceberg's Java library makes and PyIceberg does not.
 
 Sources: `TypeUtil` and `Types` of Apache Iceberg.
 """
@@ -25,15 +25,15 @@ from headgate.lake.number_widths import has_width
 
 _NUMBER: Final = re.compile(r"\d+")
 _SHAPE: Final = re.compile(r"geometry(\([^)]*\))?|geography(\([^,]*(,\s*+\w*+\s*+)?\))?", re.ASCII)
-"""Types of shapes as Java writes them: PyIceberg writes quotes around what is in the brackets."""
+"""Geometry and geography types as Java writes them: PyIceberg quotes the text in the brackets."""
 
 
 def require_schema(schema: Schema) -> None:
-    """Raise `InvalidMetadataError` for a schema that Java does not read."""
+    """Raise `InvalidMetadataError` for a schema that Iceberg's Java library cannot read."""
     fields = list(fields_of(schema.fields))
     ids = [each.field_id for each in fields]
     if len(ids) != len(set(ids)):
-        raise InvalidMetadataError("two columns of a schema have one id; give each its own")
+        raise InvalidMetadataError("two columns of a schema have the same id; give each its own id")
     try:
         index_by_name(schema)
     except ValueError as error:
@@ -43,14 +43,14 @@ def require_schema(schema: Schema) -> None:
 
 
 def fields_of(fields: Iterable[NestedField]) -> Iterator[NestedField]:
-    """Yield the fields of all levels, with the elements of lists and the keys and values of maps."""
+    """Yield the fields of all levels, including the elements of lists and the keys and values of maps."""
     for field in fields:
         yield field
         yield from fields_of(_below(field.field_type))
 
 
 def fields_of_structs(fields: Iterable[NestedField]) -> Iterator[NestedField]:
-    """Yield the fields of all levels that have one value in each row."""
+    """Yield the fields of all levels that have one value per row."""
     for field in fields:
         yield field
         if isinstance(field.field_type, StructType):
@@ -71,7 +71,9 @@ def _below(type: IcebergType) -> tuple[NestedField, ...]:
 
 def _require_type(field: NestedField) -> None:
     if not _is_readable(field.field_type):
-        raise InvalidMetadataError(f"the type of the column `{field.name}` cannot be used: engines do not read it")
+        raise InvalidMetadataError(
+            f"the type of the column `{field.name}` cannot be used: engines cannot read it; choose another type"
+        )
 
 
 def _is_readable(type: IcebergType) -> bool:

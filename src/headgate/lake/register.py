@@ -1,6 +1,6 @@
-"""Metadata files that are there already become tables: what was dropped without a purge, or made by another catalog.
+"""Registration: existing metadata files become tables, of a table dropped without a purge or of another catalog.
 
-Everything is read before: a table that names one file outside its location is not taken.
+All metadata is read first: a table that names a file outside its location is refused.
 """
 
 from collections.abc import Iterable
@@ -21,38 +21,40 @@ from headgate.lake.warehouse import Warehouse
 
 
 def register_dropped(store: Store, warehouse: Warehouse, path: str, parsers: FileParsers) -> LoadedTable:
-    """Return a table whose metadata file lies in its own folder of the warehouse, where no table is now.
+    """Return a table from a metadata file in the table's own folder of the warehouse, which no existing table uses.
 
     Raises `RuleError` or `InvalidMetadataError`.
     """
     location = location_of(path)
     table = warehouse.owner(location) if location else None
     if table is None:
-        raise RuleError("only a metadata file in a folder that Headgate made for a table can be registered")
+        raise RuleError(
+            "the metadata file is not in a folder that Headgate created for a table; only such a file can be registered"
+        )
     if store.pointer(table) is not None:
-        raise RuleError("the files in that folder are those of a table that is there")
+        raise RuleError("the folder of the metadata file belongs to an existing table; drop that table first")
     return _checked(warehouse, table, location, path, parsers)
 
 
 def import_foreign(warehouse: Warehouse, path: str, taken: Iterable[str], parsers: FileParsers) -> LoadedTable:
-    """Return a table that another catalog made, outside the warehouse and apart from the locations that are taken.
+    """Return a table of another catalog. Its location must be outside the warehouse and not overlap those in `taken`.
 
     Raises `RuleError` or `InvalidMetadataError`.
     """
     location = location_of(path)
     if not location or place_of(path) != f"{place_of(location)}/metadata/{path.rpartition('/')[2]}":
-        raise RuleError("its metadata files do not lie in a folder `metadata` of the table's location")
+        raise RuleError("the table's metadata file is not directly in the folder `metadata` of the table's location")
     if warehouse.holds(location):
-        raise RuleError("its files lie in Headgate's own warehouse")
+        raise RuleError("the table's location overlaps Headgate's own warehouse")
     if any(overlap(location, each) for each in taken):
-        raise RuleError("its files lie where those of another table are")
+        raise RuleError("the table's location overlaps the location of another table")
     return _checked(warehouse, None, location, path, parsers)
 
 
 def _checked(
     warehouse: Warehouse, expected: ResourceId | None, location: str, path: str, parsers: FileParsers
 ) -> LoadedTable:
-    """Return the table of a metadata file, which has the id that is expected, or its own."""
+    """Return the table of a metadata file; its id must be `expected`, or may be any if that is None."""
     try:
         content = warehouse.read(location, path)
     except GoneError:

@@ -1,4 +1,4 @@
-"""The files of a table that hold paths, read and written again for a move."""
+"""Relocation of a table: reads the files that contain paths, and rewrites them for the new location."""
 
 import json
 import os
@@ -10,16 +10,18 @@ from headgate.lake.relocation import Relocation, manifests_of, position_deletes_
 
 
 def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
-    """Return the files that hold paths as they are after the move, by their paths then.
+    """Return the rewritten files that contain paths, by their paths after the move.
 
-    A metadata file of the past that is gone already stays so. Raises `LakeError` or `OSError`.
+    An old metadata file that no longer exists is skipped. Raises `LakeError` or `OSError`.
     """
 
     def read(path: str) -> bytes:
         relocation.path(path)
         real = os.path.realpath(path_of(path))
         if not is_inside(relocation.old, real):
-            raise RuleError("a file of the table leads out of its location by a link; put the file there in its place")
+            raise RuleError(
+                "a file of the table is a symbolic link out of the table's location; replace the link with the file"
+            )
         return Path(real).read_bytes()
 
     current = json.loads(read(metadata_location))

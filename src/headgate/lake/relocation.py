@@ -1,7 +1,7 @@
-"""The files of a table as they are in another folder: each path below the old location becomes one below the new one.
+"""Relocation of a table to another folder: each path below the old location becomes a path below the new one.
 
-Iceberg writes whole paths into metadata files, manifest lists, manifests and position deletes, so these are written again;
-all other files stay as they are.
+Iceberg writes absolute paths into metadata files, manifest lists, manifests and position deletes, so these are rewritten;
+all other files stay unchanged.
 """
 
 import io
@@ -18,29 +18,29 @@ from headgate.lake.containment import is_inside, path_of
 from headgate.lake.errors import InvalidMetadataError, RuleError
 
 _PATHS: Final = frozenset({"location", "manifest-list", "metadata-file", "statistics-path"})
-"""The keys of paths in a metadata file."""
+"""The keys of a metadata file whose values are paths."""
 _FILE_PATH: Final = 2147483546
-"""The field id of the path in position deletes, which has bounds too."""
+"""The field id of the file path in position deletes; manifests have bounds of it, too."""
 _BOUNDS: Final = ("lower_bounds", "upper_bounds")
 _POSITION_DELETES: Final = 1
-"""What a manifest says of the content of such a file."""
+"""The content type of a position-delete file in a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """A table's move from one location to another."""
+    """The move of a table from one location to another."""
 
     old: str
     new: str
 
     def path(self, path: str) -> str:
-        """Return where a file of the table is after the move. Raises `RuleError` for a file outside of the table."""
+        """Return the path of a file after the move. Raises `RuleError` for a file outside of the table's location."""
         if not is_inside(self.old, path):
-            raise RuleError("a file of the table lies outside of its location")
+            raise RuleError("a file of the table is outside of the table's location")
         return self.new + path_of(path).removeprefix(path_of(self.old))
 
     def metadata(self, content: bytes) -> bytes:
-        """Return a metadata file of a table or view. Raises `InvalidMetadataError`."""
+        """Return a rewritten metadata file of a table or view. Raises `InvalidMetadataError`."""
         try:
             metadata = json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -48,7 +48,7 @@ class Relocation:
         return json.dumps(self._relocate_value(metadata)).encode()
 
     def manifest_list(self, content: bytes, lengths: Mapping[str, int]) -> bytes:
-        """Return a manifest list. `lengths` are those of the manifests after the move, by their paths then."""
+        """Return a rewritten manifest list. `lengths` are the sizes of the manifests after the move, by their new paths."""
 
         def moved(record: dict[str, Any]) -> dict[str, Any]:
             path = self.path(record["manifest_path"])
@@ -57,7 +57,7 @@ class Relocation:
         return _rewritten(content, moved)
 
     def manifest(self, content: bytes, sizes: Mapping[str, int]) -> bytes:
-        """Return a manifest. `sizes` are those of the files that the move changes, by their paths then."""
+        """Return a rewritten manifest. `sizes` are the new sizes of the files that the move changes, by their new paths."""
 
         def moved(record: dict[str, Any]) -> dict[str, Any]:
             file = dict(record["data_file"])
@@ -73,7 +73,7 @@ class Relocation:
         return _rewritten(content, moved)
 
     def position_deletes(self, content: bytes) -> bytes:
-        """Return a Parquet file of position deletes."""
+        """Return a rewritten Parquet file of position deletes."""
         table: pa.Table = pq.read_table(io.BytesIO(content))
         index = table.schema.get_field_index("file_path")
         paths = [self.path(each) for each in table.column(index).to_pylist()]
@@ -99,12 +99,12 @@ def manifests_of(manifest_list: bytes) -> list[str]:
 
 
 def position_deletes_of(manifest: bytes) -> list[str]:
-    """Return the paths of the position deletes that a manifest names. Raises `InvalidMetadataError` for those in no Parquet file."""
+    """Return the paths of the position-delete files in a manifest. Raises `InvalidMetadataError` unless all are Parquet."""
     files = [record["data_file"] for record in _records(manifest)]
     deletes = [each for each in files if each.get("content") == _POSITION_DELETES]
     if any(str(each["file_format"]).upper() != "PARQUET" for each in deletes):
         raise InvalidMetadataError(
-            "position deletes are moved in Parquet files only; rewrite the table's deletes first"
+            "the table has position deletes in a file that is not Parquet; rewrite the table's position deletes first"
         )
     return [str(each["file_path"]) for each in deletes]
 
@@ -112,12 +112,12 @@ def position_deletes_of(manifest: bytes) -> list[str]:
 def _records(content: bytes) -> list[dict[str, Any]]:
     try:
         return [record for block in fastavro.block_reader(io.BytesIO(content)) for record in _of_block(block)]
-    except Exception as error:  # the bytes are those of a table's writer: any failure is a bad file
+    except Exception as error:  # a table's writer made the bytes: any failure is a bad file
         raise InvalidMetadataError("a manifest list or manifest cannot be read") from error
 
 
 def _of_block(block: Any) -> list[dict[str, Any]]:
-    # Values stay as they are written: a date that Python cannot say is none to it.
+    # Values are kept as stored, without logical types: Python cannot represent every date.
     schema = _without_logical_types(block.writer_schema)
     return [fastavro.schemaless_reader(block.bytes_, schema, None) for _ in range(block.num_records)]  # type: ignore[misc]
 

@@ -1,4 +1,4 @@
-"""A table's files for a move, read by a process of their own: a hostile one ends neither the command nor the next move."""
+"""Reads a table's files for a move in a separate process: a hostile file can end neither the command nor the next move."""
 
 import json
 import os
@@ -23,14 +23,14 @@ _LONGEST_ERROR: Final = 500
 _OURS: Final = "HEADGATE_"
 _READER: Final = "headgate.lake.relocation_reader"
 _LOST: Final = (
-    "the process that reads its files has ended: one is malformed, or they need more memory or time than one table may use; "
-    "rewrite its manifests"
+    "the process that reads the table's files has ended: a file is malformed, or the files need more memory or time than "
+    "one table may use; rewrite the table's manifests"
 )
 _ANSWER: Final = TypeAdapter(RelocationAnswer)
 
 
 def read_relocated(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
-    """Return the files that hold paths as they are after the move, by their paths then. Raises `RuleError`."""
+    """Return the rewritten files that contain paths, by their paths after the move. Raises `RuleError`."""
     question = RelocationQuestion(relocation.old, relocation.new, metadata_location, _MEMORY_BYTES)
     with tempfile.TemporaryFile() as answers:
         try:
@@ -52,7 +52,7 @@ def read_relocated(relocation: Relocation, metadata_location: str) -> dict[str, 
 
 
 def files_of_answer(answers: IO[bytes], relocation: Relocation) -> dict[str, bytes]:
-    """Return the files of an answer. Paths outside the new location are refused: a hostile file may control the process."""
+    """Return the files in the process's output. Paths outside the new location are refused: a hostile file may control it."""
     try:
         answer = _ANSWER.validate_json(answers.readline(_LONGEST_LINE))
     except ValidationError:

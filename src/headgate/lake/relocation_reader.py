@@ -1,6 +1,7 @@
-"""The process that reads one table for a move: `python -m` this, with a `RelocationQuestion` as JSON on its standard input.
+"""The process that reads one table for a move: run with `python -m`, with a `RelocationQuestion` as JSON on standard input.
 
-A hostile file can end or fill this process alone. It writes a `RelocationAnswer` as one line of JSON, then the files' contents.
+A hostile file can only crash this process or fill its memory. It writes a `RelocationAnswer` as one line of JSON, then the
+contents of the files.
 """
 
 import json
@@ -18,7 +19,7 @@ from headgate.untrusted_input.limits import limit_memory
 
 @dataclass(frozen=True, slots=True)
 class RelocationQuestion:
-    """Which table is read, where it will lie, and how many bytes of memory that may take."""
+    """The table to read, its old and new location, and the memory limit in bytes."""
 
     old: str
     new: str
@@ -28,16 +29,16 @@ class RelocationQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RelocationAnswer:
-    """The files to write, by their paths and sizes; or why the table cannot be moved."""
+    """The files to write, with their paths and sizes; or the error if the table cannot be moved."""
 
     files: tuple[tuple[str, int], ...] = ()
     error: str = ""
 
 
 def main() -> None:
-    """Read the table that the standard input names."""
+    """Read the table that standard input names."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What a library prints is no answer.
+    os.dup2(2, 1)  # Output that a library prints must not mix with the results.
     question = TypeAdapter(RelocationQuestion).validate_json(sys.stdin.buffer.read())
     limit_memory(question.memory)
     files = dict[str, bytes]()
@@ -47,9 +48,9 @@ def main() -> None:
     except LakeError as error:
         said = {"error": str(error)}
     except OSError as error:
-        said = {"error": f"a file cannot be used ({error.strerror})"}
-    except Exception as error:  # noqa: BLE001 (the files are those of a table's writer)
-        said = {"error": f"its files cannot be read ({type(error).__name__})"}
+        said = {"error": f"a file of the table cannot be read ({error.strerror})"}
+    except Exception as error:  # noqa: BLE001 (a table's writer made the files)
+        said = {"error": f"the table's files cannot be parsed ({type(error).__name__})"}
     answers.write(json.dumps(said).encode() + b"\n")
     answers.writelines(files.values())
     answers.close()

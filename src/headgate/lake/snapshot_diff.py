@@ -1,4 +1,4 @@
-"""What a snapshot does to its parent's rows, by comparing files. What its summary claims is not believed."""
+"""The effect of a snapshot on its parent's rows, found by comparing files. The snapshot's own summary is not trusted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
 @dataclass(frozen=True, slots=True)
 class RowEffect:
-    """Whether rows come, whether rows go, and whether manifests that stay were written anew.
+    """The effect on rows: whether rows are added, whether rows are removed, and whether existing manifests were rewritten.
 
-    A manifest that was written anew can say about its files what makes a scan skip them. Only a writer that is
-    trusted to tell the truth may do that without the right to remove rows.
+    A rewritten manifest can claim statistics of its files that make a scan skip them. Only a trusted writer may rewrite one
+    without the privilege to remove rows.
     """
 
     adds: bool
@@ -30,7 +30,7 @@ ALL_EFFECTS = RowEffect(adds=True, removes=True, rewrites=True)
 
 
 def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> RowEffect:
-    """Return what the snapshot does to what its parent holds."""
+    """Return the effect of the snapshot on the rows of its parent."""
     before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
     # All fields are compared: a scan prunes by the summaries in the manifest list, so changing them hides rows.
@@ -41,11 +41,11 @@ def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -
     gained = [come[key] for key in come.keys() - gone.keys()]
     new_data = any(gained)
     new_deletes = not all(gained)
-    # A delete file that is lost brings rows back.
+    # Removing a delete file brings rows back.
     resurrects = not all(gone[key] for key in lost)
     return RowEffect(adds=new_data or resurrects, removes=bool(lost) or new_deletes, rewrites=bool(left))
 
 
 def _live(files: TableFiles, manifests: Iterable[ManifestAnswer]) -> Mapping[FileIdentity, bool]:
-    """Return the files that are not deleted, each with whether it holds data."""
+    """Return the files that are not deleted, each with whether it is a data file."""
     return {file.identity: file.is_data for file in files.files(manifests) if not file.is_deleted}

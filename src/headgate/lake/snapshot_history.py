@@ -1,4 +1,4 @@
-"""A table's snapshots, refs and logs, as Iceberg's Java library asks them to agree with each other.
+"""Consistency of a table's snapshots, refs and logs, as Iceberg's Java library requires it.
 
 Source: the constructor of `TableMetadata` of Apache Iceberg.
 """
@@ -18,14 +18,14 @@ E = TypeVar("E", SnapshotLogEntry, MetadataLogEntry)
 _MINUTE_MS: Final = 60_000
 """The tolerated clock difference between machines."""
 _DAY_MS: Final = 86_400_000
-"""A snapshot is at most so old when it is committed: what expires snapshots goes by their times."""
+"""The maximum age of a snapshot when it is committed: expiry of snapshots goes by their times."""
 _HALF: Final = 1 << 63
 
 
 def in_order(base: TableMetadata | None, metadata: TableMetadata) -> TableMetadata:
-    """Return the metadata with times that do not go back, as clients' clocks do: Java asks for that.
+    """Return the metadata with times that never decrease, which Java requires and clients' clocks do not guarantee.
 
-    What became current at a commit did so after what was current before it, whatever time its snapshot has.
+    A snapshot became current after the one before it, even if its own time is earlier.
     """
     snapshots, files = _in_order(metadata.snapshot_log), _in_order(metadata.metadata_log)
     times = [each.timestamp_ms for each in (*snapshots[-1:], *files[-1:])]
@@ -35,9 +35,9 @@ def in_order(base: TableMetadata | None, metadata: TableMetadata) -> TableMetada
 
 
 def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate], now: float) -> None:
-    """Raise `InvalidMetadataError` for an added snapshot with a time that is not about `now`, or a schema that the table lacks.
+    """Raise `InvalidMetadataError` for an added snapshot whose time is not close to `now`, or whose schema is missing.
 
-    `now` is in seconds since 1970. No engine appends after a snapshot of the future, and cleaning goes by these times.
+    `now` is in seconds since the epoch. No engine appends after a snapshot of the future, and expiry goes by these times.
     """
     schemas = {each.schema_id for each in metadata.schemas}
     for update in updates:
@@ -51,7 +51,7 @@ def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate],
 
 
 def require_history(metadata: TableMetadata) -> None:
-    """Raise `InvalidMetadataError` for snapshots, refs and logs that Java does not read together."""
+    """Raise `InvalidMetadataError` for snapshots, refs and logs that are not consistent for Iceberg's Java library."""
     for snapshot in metadata.snapshots:
         _require_snapshot(snapshot, metadata)
     _require_refs(metadata)
@@ -83,9 +83,9 @@ def _require_snapshot(snapshot: Snapshot, metadata: TableMetadata) -> None:
         raise InvalidMetadataError("a snapshot has a sequence number above the table's last one")
     summary = snapshot.summary.additional_properties if snapshot.summary else {}
     for key, value in summary.items():
-        # PyIceberg does not look at them.
+        # PyIceberg does not check the values.
         if not isinstance(value, str):
-            raise InvalidMetadataError(f"`{key}` in the summary of a snapshot is no text; write it as one")
+            raise InvalidMetadataError(f"`{key}` in the summary of a snapshot is not a string; write it as a string")
 
 
 def _require_refs(metadata: TableMetadata) -> None:
@@ -94,16 +94,16 @@ def _require_refs(metadata: TableMetadata) -> None:
         if ref.snapshot_id not in known:
             raise InvalidMetadataError(f"the ref `{name}` names a snapshot that the table does not have")
     main = metadata.refs.get(MAIN_BRANCH)
-    # The id -1 says in a metadata file that there is no current snapshot.
+    # In a metadata file, the id -1 means that there is no current snapshot.
     if (main.snapshot_id if main else None) != metadata.current_snapshot_id:
         raise InvalidMetadataError(
-            "the current snapshot is not that of the branch `main`; no snapshot can have the id -1"
+            "the current snapshot is not the snapshot of the branch `main`; no snapshot can have the id -1"
         )
 
 
 def _require_times(times: Iterable[int]) -> None:
-    """Raise `InvalidMetadataError` for times that go back, or so far ahead that their difference does."""
+    """Raise `InvalidMetadataError` for times that decrease, or increase by more than Java's 64-bit numbers can represent."""
     for earlier, later in pairwise(times):
-        # Java's numbers of 64 bits wrap around.
+        # Java's 64-bit numbers wrap around.
         if (later - earlier + _HALF) % (2 * _HALF) - _HALF < -_MINUTE_MS:
-            raise InvalidMetadataError("a time in a log of the table is after the next one, or too far before it")
+            raise InvalidMetadataError("two times in a log of the table are in the wrong order, or too far apart")

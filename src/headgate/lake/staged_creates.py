@@ -1,4 +1,4 @@
-"""Creates that were announced and not committed: in memory, bounded, and bound to who announced them."""
+"""Staged creates: tables that were staged and not yet committed. In memory, limited per principal, and bound to it."""
 
 import threading
 from collections import OrderedDict
@@ -11,7 +11,7 @@ MOST_PER_PRINCIPAL = 64
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A table that may come to be: under this name in this database, with this id and location."""
+    """A staged table: its name and database, its id and its location."""
 
     database: ResourceId
     name: str
@@ -20,14 +20,14 @@ class Staged:
 
 
 class StagedCreates:
-    """The last creates that each principal announced. Safe to use from several threads."""
+    """The last staged creates of each principal. Thread-safe."""
 
     def __init__(self) -> None:
         self._of: dict[PrincipalId, OrderedDict[ResourceId, Staged]] = {}
         self._lock = threading.Lock()
 
     def put(self, owner: PrincipalId, staged: Staged) -> None:
-        """Remember a create; the owner's oldest goes if there are too many."""
+        """Store a staged create; drop the owner's oldest one if there are too many."""
         with self._lock:
             mine = self._of.setdefault(owner, OrderedDict())
             mine[staged.table] = staged
@@ -35,11 +35,11 @@ class StagedCreates:
                 mine.popitem(last=False)
 
     def get(self, owner: PrincipalId, table: ResourceId) -> Staged | None:
-        """Return what the owner announced under this id, or None."""
+        """Return the owner's staged create with this id, or None."""
         with self._lock:
             return self._of.get(owner, {}).get(table)
 
     def drop(self, owner: PrincipalId, table: ResourceId) -> None:
-        """Forget a create that has happened."""
+        """Remove a staged create that was committed."""
         with self._lock:
             self._of.get(owner, OrderedDict[ResourceId, Staged]()).pop(table, None)

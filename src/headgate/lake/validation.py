@@ -1,4 +1,4 @@
-"""Metadata that PyIceberg makes or reads, with one error where it is not valid."""
+"""Validation of metadata that PyIceberg builds or parses: all its errors become one kind of error."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 def require_valid(kind: str, make: Callable[[], T]) -> T:
-    """Return what `make` makes: the metadata of a `kind`, such as `table`. Raises `InvalidMetadataError`."""
+    """Return the result of `make`: the metadata of a `kind`, such as `table`. Raises `InvalidMetadataError`."""
     try:
         return make()
     except pydantic.ValidationError as error:
         fault = first_fault(error.errors(), None)
-        raise InvalidMetadataError(f"the {kind} metadata would not be valid: {fault.sentence}") from error
+        raise InvalidMetadataError(f"the {kind} metadata is not valid: {fault.sentence}") from error
     except (ValidationError, ValueError, KeyError, TypeError) as error:
-        raise InvalidMetadataError(f"the {kind} metadata would not be valid: {error}") from error
+        raise InvalidMetadataError(f"the {kind} metadata is not valid: {error}") from error

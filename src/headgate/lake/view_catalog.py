@@ -1,4 +1,4 @@
-"""Views as metadata files and pointers, as tables are: load, create, commit. Who may do so is decided by the caller."""
+"""Views as metadata files and pointers, like tables: load, create, commit. The calling code checks the user's privileges."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -26,19 +26,19 @@ from headgate.lake.warehouse import Warehouse
 
 @dataclass(frozen=True, slots=True)
 class LoadedView:
-    """A view's metadata and the pointer that leads, or may lead, to it."""
+    """A view's metadata with its pointer, which may not be stored yet."""
 
     pointer: Pointer
     metadata: ViewMetadata
 
     @property
     def file(self) -> MetadataFile:
-        """Where the metadata is kept."""
+        """The file of the metadata."""
         return MetadataFile(self.pointer, self.metadata.location)
 
 
 class ViewCatalog:
-    """The views of one warehouse. Safe to use from several threads."""
+    """The views of one warehouse. Thread-safe."""
 
     def __init__(self, store: Store, warehouse: Warehouse, clock: Callable[[], float]) -> None:
         self._store = store
@@ -54,12 +54,12 @@ class ViewCatalog:
         return LoadedView(file.pointer, metadata)
 
     def create(self, new: NewView, database: ResourceId) -> LoadedView:
-        """Write the first metadata of a new view. The pointer is not stored: it goes with the view's fact."""
+        """Write the first metadata of a new view. The pointer is not stored yet: it is stored with the view's fact."""
         view = ResourceId(str(uuid.uuid4()))
         return self._write(new_view(new, view, self._warehouse.location(database, view)), None)
 
     def is_applied(self, base: LoadedView, once: CommitIdempotency | None) -> bool:
-        """Return whether this commit is in the view already, and only its answer was lost."""
+        """Whether the commit was applied to the view before, so that the request is a retry."""
         return idempotency.was_applied(self._store, base.pointer.table, once)
 
     def commit(
@@ -72,7 +72,7 @@ class ViewCatalog:
     ) -> LoadedView:
         """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidMetadataError`.
 
-        `confirm` raises if the commit is not allowed any more; it is called once the file is written.
+        `confirm` raises if the commit is no longer allowed; it is called after the file was written.
         """
         check_view_requirements(requirements, base.metadata)
         metadata = build_updated_view(base.metadata, updates, self._clock())
@@ -87,7 +87,7 @@ class ViewCatalog:
         return written
 
     def discard(self, written: LoadedView) -> None:
-        """Remove a metadata file that no pointer leads to."""
+        """Delete a metadata file that no pointer names."""
         self._pointed.discard(written.file)
 
     def _write(self, metadata: ViewMetadata, base_path: str | None) -> LoadedView:

@@ -1,6 +1,6 @@
-"""View metadata: new, after updates, and as the text of a metadata file. Its SQL is only a text here.
+"""View metadata: created, updated, and parsed from a metadata file. Its SQL is treated as plain text.
 
-Who reads through a view reads with their own rights, so that nothing in it can open anything.
+A user who reads a view needs their own privileges on all that it reads, so no content of a view can grant access.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -20,16 +20,16 @@ from headgate.lake.metadata_rules import check_properties, check_view_columns
 from headgate.lake.validation import require_valid
 
 KEPT = 10
-"""So many versions are kept, as Iceberg's own writers do."""
+"""The number of versions that are kept, as by Iceberg's own writers."""
 KEPT_SCHEMAS = 100
-"""If a view has more schemas, only those that a kept version has are kept."""
+"""If a view has more schemas, only those of the kept versions are kept."""
 KEPT_LOG = 100
-"""So many entries of the log are kept: it says when which version became the current one."""
+"""The number of entries of the version log that are kept: when each version became current."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewView:
-    """What a client asks a new view to be. The version's schema is this one, whatever it says."""
+    """A client's definition of a new view. `schema` is the version's schema; the schema id in `version` is ignored."""
 
     schema: Schema
     version: ViewVersion
@@ -94,7 +94,7 @@ ViewUpdate = Annotated[
 
 
 class ViewRequirement(_Message):
-    """The view must be this one."""
+    """A requirement of a commit: the view must have this uuid."""
 
     type: Literal["assert-view-uuid"]
     uuid: str
@@ -140,20 +140,20 @@ def build_updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: f
 def check_view_requirements(requirements: Sequence[ViewRequirement], base: ViewMetadata) -> None:
     """Raise `ConflictError` for the first requirement that the metadata does not meet."""
     if any(each.uuid != base.view_uuid for each in requirements):
-        raise ConflictError("the view is another one than the commit was made on")
+        raise ConflictError("the view does not have the uuid that the commit requires; load the view again")
 
 
 def check_view(metadata: ViewMetadata, view: ResourceId, location: str) -> None:
-    """Raise `RuleError` unless this is metadata of this view, in its place."""
+    """Raise `RuleError` unless the metadata is of this view, and has its location."""
     if metadata.view_uuid != view:
-        raise RuleError("a view keeps the uuid that Headgate gave it")
+        raise RuleError("the `view-uuid` of the metadata is not the view's uuid; a view keeps its uuid")
     if metadata.location != location:
-        raise RuleError("a view keeps the location that Headgate gave it")
+        raise RuleError("the `location` of the metadata is not the view's location; a view keeps its location")
     check_properties(metadata.properties)
 
 
 def parse_view(content: bytes) -> ViewMetadata:
-    """Return the metadata that a file holds. Raises `InvalidMetadataError`."""
+    """Return the metadata in the content of a file. Raises `InvalidMetadataError`."""
     return require_valid("view", lambda: _complete(ViewMetadata.model_validate_json(content)))
 
 
@@ -163,7 +163,7 @@ class _ViewBuilder:
     def __init__(self, base: ViewMetadata, now_ms: int) -> None:
         self._base = base
         self._now_ms = now_ms
-        # By their ids, and the ids by what they say: of two that say the same, the first one.
+        # Schemas and versions by their ids, and the ids by content: of two equal ones, the first one's id.
         self._schemas = {each.schema_id: each for each in base.schemas}
         self._versions = {each.version_id: each for each in base.versions}
         self._schema_ids = {schema_key(each): id for id, each in reversed(self._schemas.items())}
@@ -221,7 +221,7 @@ class _ViewBuilder:
     def _add_version(self, version: ViewVersion) -> None:
         schema = self._resolve_id("schema", version.schema_id)
         if schema not in self._schemas:
-            raise InvalidMetadataError("a version of a view must name a schema that the view has")
+            raise InvalidMetadataError("a version names a schema that the view does not have; add the schema first")
         placed = _one_per_dialect(version.model_copy(update={"schema_id": schema}))
         free = max(self._versions) + 1
         id = self._version_ids.setdefault(_version_key(placed), free)
@@ -232,8 +232,10 @@ class _ViewBuilder:
     def _set_version(self, wanted: int) -> None:
         id = self._resolve_id("version", wanted)
         if id not in self._versions:
-            # The client numbers what it adds; here that may have got another number.
-            raise InvalidMetadataError("the current version of a view must be one that it has")
+            # The client chooses an id for the version that it adds; the view may have assigned another one.
+            raise InvalidMetadataError(
+                "the current version is none of the view's versions; name one of them, or `-1` for the one added last"
+            )
         if id != self._current:
             self._current = id
             self._log.append(_entry(self._now_ms, id))
@@ -242,7 +244,7 @@ class _ViewBuilder:
         if id != LAST_ADDED:
             return id
         if kind not in self._added:
-            raise InvalidMetadataError(f"the commit adds no {kind} that `-1` could mean")
+            raise InvalidMetadataError(f"`-1` means the {kind} added last, but the commit adds no {kind}; name an id")
         return self._added[kind]
 
 
@@ -252,18 +254,20 @@ def _entry(at_ms: int, version: int) -> ViewHistoryEntry:
 
 def _require_unchanged(what: str, wanted: object, is_so: object) -> None:
     if wanted != is_so:
-        raise RuleError(f"a view keeps the {what} that Headgate gave it")
+        raise RuleError(f"the commit changes the {what} of the view; a view keeps its {what}")
 
 
 def _one_per_dialect(version: ViewVersion) -> ViewVersion:
     dialects = [each.root.dialect.casefold() for each in version.representations]
-    if not dialects or len(set(dialects)) != len(dialects):
-        raise InvalidMetadataError("a version of a view must have one text for each dialect, and one at least")
+    if not dialects:
+        raise InvalidMetadataError("a version of the view has no SQL text; add one in `representations`")
+    if len(set(dialects)) != len(dialects):
+        raise InvalidMetadataError("a version of the view has two SQL texts of one dialect; send one per dialect")
     return version
 
 
 def _version_key(version: ViewVersion) -> Hashable:
-    """Return what a version says, apart from its id and time."""
+    """Return the content of a version without its id and time."""
     fields = version.model_dump(exclude={"version_id", "timestamp_ms"})
     return tuple(sorted((key, repr(value)) for key, value in fields.items()))
 
@@ -273,5 +277,5 @@ def _complete(metadata: ViewMetadata) -> ViewMetadata:
     if metadata.current_version_id not in {each.version_id for each in metadata.versions}:
         raise ValueError("the current version is not among the versions")
     if any(each.schema_id not in schemas for each in metadata.versions):
-        raise ValueError("a version names a schema that is not there")
+        raise ValueError("a version names a schema that the view does not have")
     return metadata

@@ -1,4 +1,4 @@
-"""The files of the warehouse: where a table lies, reading, durable writing, removing."""
+"""The files of the warehouse: the locations of tables, reading, durable writing, deletion."""
 
 import os
 import shutil
@@ -13,64 +13,67 @@ from headgate.lake.containment import is_inside, overlap, path_of, place_of
 from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError, RuleError
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-"""Of a file that is read whole: metadata, a manifest list or a manifest."""
+"""The maximum size of a file that is read whole: a metadata file, a manifest list or a manifest."""
 TOO_LARGE = f"a file that the table names is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB; rewrite its manifests"
-OUTSIDE = "a file of a table must lie inside the table's location"
-GONE = "a file that the table names is gone; restore the warehouse from a backup, or drop the table"
-NOT_OURS = "the files of this table are not in the organization's folder of the warehouse; drop it without a purge, and they stay"
-PURGED = "the files of this table were removed while the commit was written; the table was dropped"
+OUTSIDE = "a file of the table is outside of the table's location"
+GONE = "a file that the table names does not exist; restore the warehouse from a backup, or drop the table"
+NOT_OURS = (
+    "the table's files are not in the organization's folder of the warehouse; drop it without a purge, which keeps them"
+)
+PURGED = "the table was dropped and its files were deleted while the commit was written"
 
 
 class Warehouse(Protocol):
     """The files of one organization's tables: a folder per table, `<organization id>/<database id>/<table id>`.
 
     A deployment has one folder, or one prefix in a bucket, for the warehouses of all its organizations; each organization
-    makes, registers and removes tables below its own root alone. Imported tables lie outside of the deployment's warehouse.
+    creates, registers and purges tables only below its own root. Imported tables are outside of the deployment's warehouse.
     """
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
-        """Return where a new table of this database lies."""
+        """Return the location of a new table of this database."""
         ...
 
     def check(self, location: str, path: str) -> None:
-        """Raise `RuleError` if a file of the table at `location`, wherever a link leads, lies outside of it."""
+        """Raise `RuleError` if `path`, a file of the table at `location`, is outside of it; links are followed."""
         ...
 
     def read(self, location: str, path: str) -> bytes:
-        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
+        """Return the content of a file of the table. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         ...
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
-        """Write a file of the table that is not there yet, so that it survives a crash once this returns.
+        """Write a new file of the table. The file survives a crash after the call returns.
 
-        Raises `RuleError`, or `ConflictError` if the folder of the table is removed at the same moment.
+        Raises `RuleError`, or `ConflictError` if the folder of the table is deleted at the same moment.
         """
         ...
 
     def remove(self, location: str, path: str) -> None:
-        """Remove a file of the table that nothing points to."""
+        """Delete a file of the table that no pointer names."""
         ...
 
     def owner(self, location: str) -> ResourceId | None:
-        """Return the table whose folder below the organization's root this is; None for any other place."""
+        """Return the id of the table whose folder below the organization's root is `location`; None for other locations."""
         ...
 
     def holds(self, location: str) -> bool:
-        """Return whether a location is the deployment's warehouse, lies in it or around it."""
+        """Whether a location overlaps the deployment's warehouse: is equal to it, inside it or around it."""
         ...
 
     def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:
-        """Remove all files of a dropped table in its own folder; `files` names them where a folder cannot be listed."""
+        """Delete all files of a dropped table in its own folder; `files` names them for a store without folders."""
         ...
 
 
 class FileWarehouse:
-    """An organization's folder in a folder of this machine."""
+    """A warehouse on this machine: an organization's folder in the deployment's folder."""
 
     def __init__(self, folder: Path, organization: ResourceId, former: Container[ResourceId] = ()) -> None:
-        """Make the deployment's folder if it is not there. `former` are the organization's databases, also dropped ones.
+        """Create the deployment's folder if it is missing. `former` are the organization's databases, including dropped ones.
 
-        Raises `RuleError` for a path that engines would read differently, and for an id that is no name of a folder.
+        Raises `RuleError` for a path that engines would interpret differently, and for an organization id that cannot be the
+        name of a folder.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._all = path_of(os.path.realpath(folder))
@@ -78,15 +81,15 @@ class FileWarehouse:
         self._former = former
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
-        """Return where a new table of this database lies."""
+        """Return the location of a new table of this database."""
         return f"file://{self._root}/{database}/{table}"
 
     def check(self, location: str, path: str) -> None:
-        """Raise `RuleError` if a file of the table at `location`, wherever a link leads, lies outside of it."""
+        """Raise `RuleError` if `path`, a file of the table at `location`, is outside of it; links are followed."""
         self._resolve(location, path)
 
     def read(self, location: str, path: str) -> bytes:
-        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
+        """Return the content of a file of the table. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         try:
             content = _read_file(self._resolve(location, path))
         except FileNotFoundError as error:
@@ -98,7 +101,7 @@ class FileWarehouse:
         return content
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
-        """Write a file of the table that is not there yet, so that it survives a crash once this returns."""
+        """Write a new file of the table. The file survives a crash after the call returns."""
         file = self._resolve(location, path)
         missing = [file.parent, *file.parent.parents]
         made = [folder.parent for folder in missing if not folder.exists()]
@@ -114,19 +117,19 @@ class FileWarehouse:
             raise ConflictError(PURGED) from error
 
     def remove(self, location: str, path: str) -> None:
-        """Remove a file of the table that nothing points to."""
+        """Delete a file of the table that no pointer names."""
         self._resolve(location, path).unlink(missing_ok=True)
 
     def owner(self, location: str) -> ResourceId | None:
-        """Return the table whose folder below the organization's root this is; None for any other place."""
+        """Return the id of the table whose folder below the organization's root is `location`; None for other locations."""
         return owner_of(self._root, location)
 
     def holds(self, location: str) -> bool:
-        """Return whether a location is the deployment's warehouse, lies in it or around it."""
+        """Whether a location overlaps the deployment's warehouse: is equal to it, inside it or around it."""
         return overlap(self._all, os.path.realpath(path_of(location)))
 
-    def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:  # noqa: ARG002 (a folder of this machine is removed whole)
-        """Remove all files of a dropped table in its own folder. Raises `RuleError` for any other place."""
+    def purge(self, location: str, table: ResourceId, files: Iterator[str]) -> None:  # noqa: ARG002 (a local folder is deleted as a whole)
+        """Delete all files of a dropped table in its own folder. Raises `RuleError` for any other location."""
         if self.owner(location) != table:
             raise RuleError(NOT_OURS)
         path = path_of(location)
@@ -139,21 +142,22 @@ class FileWarehouse:
             raise RuleError(OUTSIDE)
         real = os.path.realpath(path_of(path))
         if not is_inside(location, real):
-            raise RuleError("a file of a table must not lead out of the table's location by a link")
+            raise RuleError("a file of the table is reached by a symbolic link out of the table's location")
         return Path(real)
 
 
 def organization_root(warehouse: str, organization: ResourceId) -> str:
-    """Return the folder, or the prefix, of an organization's tables. Raises `RuleError` for an id that is no such name."""
+    """Return the folder or prefix of an organization's tables. Raises `RuleError` for an id that cannot be a folder's name."""
     if not is_folder_name(organization):
         raise RuleError(f"the id `{organization}` of the organization cannot be the name of a folder")
     return f"{warehouse.rstrip('/')}/{organization}"
 
 
 def require_own(warehouse: str, root: str, location: str, former: Container[ResourceId]) -> None:
-    """Raise `RuleError` for a location in the part of the warehouse that is another organization's.
+    """Raise `RuleError` for a location in another organization's part of the warehouse.
 
-    Tables from before each organization had a root lie two levels below the warehouse, in a folder of a database of theirs.
+    Tables of an earlier version, without a root per organization, are in a folder of their database directly below the
+    warehouse; `former` are the organization's own databases.
     """
     if not is_inside(warehouse, location) or is_inside(root, location):
         return
@@ -163,15 +167,15 @@ def require_own(warehouse: str, root: str, location: str, former: Container[Reso
 
 
 def find_former_database(warehouse: str, location: str) -> ResourceId | None:
-    """Return the database of a table from before each organization had a root; None for any other place."""
+    """Return the database of a table of an earlier version, without a root per organization; None for other locations."""
     found = _table_folder(warehouse, location)
     return found[0] if found else None
 
 
 def may_adopt(warehouse: Warehouse, location: str, named: Iterable[str]) -> bool:
-    """Return whether a table of another deployment may lie there: in the organization's root, or where the operator says.
+    """Whether a table of another deployment may be at `location`: in the organization's root, or in a folder in `named`.
 
-    `named` are the folders and prefixes that the operator has named; none of them opens the deployment's warehouse.
+    `named` are the folders and prefixes that the operator has named; none of them allows the deployment's warehouse.
     """
     try:
         return warehouse.owner(location) is not None or (
@@ -182,13 +186,13 @@ def may_adopt(warehouse: Warehouse, location: str, named: Iterable[str]) -> bool
 
 
 def owner_of(root: str, location: str) -> ResourceId | None:
-    """Return the table whose folder `<database id>/<table id>` below the root this is; None for any other place."""
+    """Return the id of the table whose folder `<database id>/<table id>` is `location`; None for other locations."""
     found = _table_folder(root, location)
     return found[1] if found else None
 
 
 def _table_folder(root: str, location: str) -> tuple[ResourceId, ResourceId] | None:
-    """Return the database and the table of a folder `<database id>/<table id>` below the root; None for any other place."""
+    """Return the database and the table of a folder `<database id>/<table id>` below the root; None for other locations."""
     if not is_inside(root, location):
         return None
     parts = place_of(location).removeprefix(place_of(root).rstrip("/") + "/").split("/")
@@ -196,8 +200,8 @@ def _table_folder(root: str, location: str) -> tuple[ResourceId, ResourceId] | N
 
 
 def _read_file(file: Path) -> bytes:
-    """Return a file, or one byte more than is allowed of it. Raises `OSError`, also for what is not a file."""
-    # Not blocking: opening a pipe would wait for a writer.
+    """Return the content of a file, at most one byte more than allowed. Raises `OSError`, also if it is no regular file."""
+    # Non-blocking: opening a pipe would wait for a writer.
     with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise OSError
@@ -214,6 +218,6 @@ def _open(folder: Path) -> Iterator[int]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder survive a crash."""
+    """Sync a folder to disk, so that the names in it survive a crash."""
     with _open(folder) as descriptor:
         os.fsync(descriptor)
