@@ -1,4 +1,4 @@
-"""The commands for who is here and what is where, against a server."""
+"""The commands that call the API, against a server."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -82,6 +82,21 @@ def test_a_project_is_created_and_listed(run: Run) -> None:
     assert "one" in run("project", "list", model="onehouse")
 
 
+def test_databases_are_listed_and_an_empty_list_names_the_list_of_all_resources(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("database", "create", "shop")
+    assert "lake.shop" in run("database", "list")
+
+    run("user", "create", "sam")
+    token = run("token", "create", "--principal", "sam").strip()
+    monkeypatch.setenv("HEADGATE_TOKEN", token)
+    done = CliRunner().invoke(app, ["database", "list"])
+
+    assert "lake.shop" not in done.stdout
+    assert "there is no database that you may see; `headgate resource list` shows" in done.stderr
+
+
 def test_connections_are_created_shown_and_get_new_secrets(run: Run, tmp_path: Path) -> None:
     password, headers = tmp_path / "password", tmp_path / "headers"
     password.write_text("open sesame\n")
@@ -105,13 +120,13 @@ def test_connections_are_created_shown_and_get_new_secrets(run: Run, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give a folder, `--postgresql` or `--http`: one of them"),
-        (("/drop", "--http", "https://x"), "give a folder, `--postgresql` or `--http`: one of them"),
-        (("drop",), "`drop` is relative"),
-        (("--postgresql", "db/shop"), "name the user of the database with `--user`"),
-        (("--postgresql", "db", "--user", "u"), "write it as HOST:PORT/NAME"),
-        (("--postgresql", "db:x/shop", "--user", "u"), "write it as HOST:PORT/NAME"),
-        (("--http", "https://x", "--header-file", "no-such-file"), "cannot be read"),
+        ((), "pass exactly one of a folder, `--postgresql` and `--http`"),
+        (("/drop", "--http", "https://x"), "pass exactly one of a folder, `--postgresql` and `--http`"),
+        (("drop",), "`drop` is a relative path"),
+        (("--postgresql", "db/shop"), "the user of the database is missing; pass it with `--user`"),
+        (("--postgresql", "db", "--user", "u"), "write HOST:PORT/NAME"),
+        (("--postgresql", "db:x/shop", "--user", "u"), "write HOST:PORT/NAME"),
+        (("--http", "https://x", "--header-file", "no-such-file"), "there is no file `no-such-file`"),
     ],
 )
 def test_a_connection_with_invalid_arguments_is_not_created(words: tuple[str, ...], said: str) -> None:

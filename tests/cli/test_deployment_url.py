@@ -1,7 +1,8 @@
-"""`HEADGATE_URL` as people write it, and what they read where no Headgate answers."""
+"""`HEADGATE_URL` as people write it, and the message if no server answers."""
 
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -53,13 +54,13 @@ def why_not(url: str) -> str:
     ("written", "said"),
     [
         ("localhost:8020", "has no scheme; write `http://localhost:8020` or `https://localhost:8020`"),
-        ("http://localhost:8020/api/v1/", "names the API's path, too; write `http://localhost:8020`"),
+        ("http://localhost:8020/api/v1/", "ends with the path of the API; write `http://localhost:8020`"),
         (
             "http://localhost:8020/o/",
-            "no organization behind `/o/`; write `http://localhost:8020/o/NAME` or `http://localh",
+            "no name of an organization after `/o/`; write `http://localhost:8020/o/NAME` or `http://localh",
         ),
-        ("http://localhost:8020/o", "names no organization behind `/o/`"),
-        ("http://localhost:8020/o//acme", "names no organization behind `/o/`"),
+        ("http://localhost:8020/o", "has no name of an organization after `/o/`"),
+        ("http://localhost:8020/o//acme", "has no name of an organization after `/o/`"),
     ],
 )
 def test_an_invalid_address_is_refused_with_what_to_write(
@@ -98,8 +99,42 @@ def test_a_refused_connection_names_the_address_and_the_cause() -> None:
         port = taken.getsockname()[1]
 
     assert why_not(f"http://127.0.0.1:{port}/api/v1/me").startswith(
-        f"no Headgate answers at `http://127.0.0.1:{port}` (the connection was refused); start one"
+        f"no Headgate server answers at `http://127.0.0.1:{port}` (the connection was refused); start it"
     )
+
+
+def test_without_a_server_and_a_credential_the_missing_server_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    for name in ("HEADGATE_TOKEN", "HEADGATE_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HEADGATE_URL", url)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    assert isinstance(CliRunner().invoke(app, ["resource", "list"]).exception, httpx.ConnectError)
+    assert "start it with `headgate serve`, or set HEADGATE_URL" in why_not(url)
+
+    (tmp_path / ".headgate-demo").mkdir()
+    assert "start it with `headgate serve` (`headgate demo` for the data in `.headgate-demo`), or" in why_not(url)
+
+
+def test_a_missing_token_of_the_owner_names_the_data_of_the_demo(
+    tmp_path: Path, world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HEADGATE_TOKEN", "HEADGATE_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HEADGATE_URL", address(world))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    assert "server of the demo" not in str(CliRunner().invoke(app, ["resource", "list"]).exception)
+
+    (tmp_path / ".headgate-demo").mkdir()
+    said = str(CliRunner().invoke(app, ["resource", "list"]).exception)
+    assert said.endswith("; for the server of the demo, set HEADGATE_DATA=.headgate-demo")
 
 
 def test_an_unknown_host_is_named_in_the_message() -> None:
@@ -135,7 +170,9 @@ def test_a_foreign_and_a_missing_organization_get_the_same_message(run: Run) -> 
     }
 
     assert said["acme"] == said["acmex"]
-    assert said["acme"].startswith("you are not in an organization `X`, or your login has ended; log in with")
+    assert said["acme"].startswith(
+        "you are not a member of an organization `X`, or your login has expired; log in with"
+    )
 
 
 def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: DeploymentHarness) -> None:

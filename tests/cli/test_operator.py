@@ -289,7 +289,7 @@ class TestOrganization:
         result = run("organization", "import", file, "--data", tmp_path / "new")
 
         assert result.exit_code == 1
-        assert "the file is of a deployment, not of an organization" in result.stderr
+        assert "is the log of a deployment, not of an organization" in result.stderr
         with deployment_in(tmp_path / "new") as deployment:
             assert len(deployment.organizations.list_all()) == 1
 
@@ -332,7 +332,7 @@ class TestBackup:
         result = run("store", "restore", tmp_path / "copy", "--data", tmp_path / "again")
 
         assert result.exit_code == 0, result.output
-        assert "the log `acme` is whole" in result.stdout
+        assert "the log `acme` is intact" in result.stdout
         with deployment_in(tmp_path / "again") as deployment:
             assert deployment.organizations.find("Acme").directory.name(MARVIN) == "Marvin"
 
@@ -344,7 +344,7 @@ class TestBackup:
         assert result.exit_code == 0
         assert "the seals were not checked" in result.stdout
         assert (
-            f"`{tmp_path / 'again' / 'keys'}` has no key; before a server starts, copy the folder `keys`"
+            f"`{tmp_path / 'again' / 'keys'}` has no key; before you start a server, copy the folder `keys`"
             in result.stdout
         )
 

@@ -73,7 +73,7 @@ def test_the_command_counts_what_passed_and_what_a_route_has_confirmed(tmp_path:
     assert done.exit_code == 1
     assert "B: expected allow, the answer is deny" in done.output
     assert done.output.splitlines()[-2:] == [
-        "2 of the cases were also confirmed by the dry run of a route",
+        "for 2 of the cases, the dry run of a route gave the same decision",
         "1 passed, 1 failed",
     ]
 

@@ -1,4 +1,4 @@
-"""The command line: the server's own commands, and the API's from a shell."""
+"""The command line: the server's own commands, and the commands of the API from a shell."""
 
 import sys
 
@@ -99,14 +99,14 @@ for module in (
 
 
 def main() -> None:
-    """Run the command line; every failure is one sentence and an exit code that is not 0."""
+    """Run the command line. A failure prints one sentence and ends with an exit code other than 0."""
     try:
         app()
     except (ApiError, SettingsError) as error:
         fail(str(error))
         sys.exit(1)
     except httpx.InvalidURL as error:
-        fail(f"the address cannot be used ({error}); check HEADGATE_URL and the path")
+        fail(f"the URL of the request is invalid ({error}); check HEADGATE_URL and the path")
         sys.exit(1)
     except httpx.TransportError as error:
         fail(describe_unreachable(error))

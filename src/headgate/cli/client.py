@@ -1,4 +1,4 @@
-"""The API from the command line: where it is, with which token, and its problems as sentences."""
+"""The client of the API: the URL and credential of its calls, and the problems that it returns, as sentences."""
 
 import math
 import os
@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from headgate.app.settings.settings import default_settings
-from headgate.cli.deployment_url import configured_url, deployment_address, organization_in_url
+from headgate.cli.deployment_url import API, configured_url, demo_folder, deployment_address, organization_in_url
 from headgate.cli.errors import ApiError
 from headgate.cli.session_file import kept_session
 from headgate.control.egress.loopback import is_loopback
@@ -31,10 +31,13 @@ __all__ = [
 ]
 
 _WAIT = 600.0
-"""Seconds; a statement may take its time."""
+"""Seconds after which a call times out; a SQL statement may run for minutes."""
+
+_PROBE = 5.0
+"""Seconds that a server has to answer before the command line asks for a login."""
 
 _PAGE = 500
-"""So many entries of a list at once."""
+"""Entries of a list in one response."""
 
 _PROBLEM = "urn:headgate:problem:"
 _UNKNOWN_CALLER, _TOO_OFTEN = f"{_PROBLEM}unauthenticated", f"{_PROBLEM}too-often"
@@ -42,22 +45,22 @@ _MINUTE = 60
 
 
 def send_request(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
-    """Call the API and return its answer. Raises `ApiError` with the problem's own words."""
+    """Call the API and return the JSON of its response. Raises `ApiError` with the text of the problem."""
     return _called(method, path, body, query).json()
 
 
 def send_delete(path: str) -> None:
-    """Let go of what is there. Raises `ApiError` with the problem's own words."""
+    """Delete the object at a path. Raises `ApiError` with the text of the problem."""
     send("DELETE", path)
 
 
 def send(method: str, path: str, *, body: Any = None) -> None:
-    """Call the API where its answer has no body. Raises `ApiError` with the problem's own words."""
+    """Call a route of the API whose response has no body. Raises `ApiError` with the text of the problem."""
     _called(method, path, body, {})
 
 
 def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
-    """Yield every entry of a list, page after page. Raises `ApiError` with the problem's own words."""
+    """Yield every entry of a list, page after page. Raises `ApiError` with the text of the problem."""
     cursor: str | None = None
     while True:
         answer = send_request("GET", path, limit=_PAGE, cursor=cursor, **query)
@@ -68,29 +71,41 @@ def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
 
 
 def api_path(*parts: str) -> str:
-    """Return the path of these parts, whatever signs are in them. Raises `ApiError` for an empty one: it would name all of them."""
+    """Return the path of these parts, percent-encoded.
+
+    Raises `ApiError` for an empty part: the path would name the whole collection.
+    """
     if not all(parts):
-        raise ApiError("a name or an id is empty; write it")
+        raise ApiError("a name or an id is empty; pass a name or an id")
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
 def given_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a body that the user has given."""
+    """Return the fields for the body of a request without those that the user left out."""
     return {key: value for key, value in fields.items() if value not in (None, [])}
 
 
 def format_revision(answer: Mapping[str, Any]) -> str:
-    """Return the revision of an answer, as commands print it."""
+    """Return the revision of a response, as commands print it."""
     return f"revision {answer['revision']}"
 
 
 def require_token() -> str:
-    """Return the token or session to call with. Raises `ApiError` where there is none."""
-    return stored_credential()[0]
+    """Return the token or session to call the API with.
+
+    Without one, raises `httpx.TransportError` if no server on this machine answers, which is the first thing to fix, else
+    `ApiError`.
+    """
+    try:
+        return stored_credential()[0]
+    except ApiError:
+        if is_loopback(urlsplit(configured_url()).hostname or ""):
+            httpx.get(f"{deployment_address()}{API}/health", timeout=_PROBE)
+        raise
 
 
 def stored_credential() -> tuple[str, str]:
-    """Return the token or session to call with, and where it is from. Raises `ApiError` where there is none."""
+    """Return the token or session to call the API with, and its origin as text. Raises `ApiError` if there is none."""
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named, "the token in HEADGATE_TOKEN"
     if session := kept_session(configured_url(), os.environ):
@@ -98,22 +113,28 @@ def stored_credential() -> tuple[str, str]:
     kept = default_settings(os.environ).owner_token
     if not is_loopback(urlsplit(configured_url()).hostname or ""):
         raise ApiError(
-            f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent to this machine only"
+            f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent only to a server on this machine"
         )
     try:
         return kept.read_text(encoding="utf-8").strip(), f"the owner's token in `{kept}`"
     except OSError:
         raise ApiError(
-            f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either"
+            f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}`{_demo_hint()}"
         ) from None
 
 
 def describe_credential() -> str:
-    """Return which credential the next command uses, as a clause."""
+    """Return which credential later commands use, as a clause."""
     try:
         return f"commands now use {stored_credential()[1]}"
     except ApiError:
-        return "no command has a credential now"
+        return "you are not logged in, and HEADGATE_TOKEN is not set"
+
+
+def _demo_hint() -> str:
+    """Return how to use the owner's token of the demo, if the working folder has the demo's data; else an empty text."""
+    folder = demo_folder(os.environ)
+    return f"; for the server of the demo, set HEADGATE_DATA={folder}" if folder else ""
 
 
 def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
@@ -131,9 +152,9 @@ def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> http
 
 
 def _choice(answer: httpx.Response) -> str:
-    """Return how to choose an organization, for a caller that is in several; else nothing."""
+    """Return how to choose an organization, for a caller that is in several; else an empty text."""
     several = _document(answer).get("organizations", ())
-    if answer.status_code != httpx.codes.BAD_REQUEST or len(several) < 2:  # noqa: PLR2004 (of one nothing is chosen)
+    if answer.status_code != httpx.codes.BAD_REQUEST or len(several) < 2:  # noqa: PLR2004 (one organization leaves no choice)
         return ""
     where, sent = deployment_address(), {"authorization": answer.request.headers["authorization"]}
     listed = _document(httpx.get(f"{where}/api/v1/organizations", params={"limit": _PAGE}, headers=sent)).get(
@@ -145,32 +166,32 @@ def _choice(answer: httpx.Response) -> str:
 
 
 def problem_of(answer: httpx.Response) -> str:
-    """Return what an answer says is wrong."""
+    """Return the problem of an error response as text."""
     body = _document(answer)
     if not body:
-        return f"the answer of `{answer.request.url}` was {answer.status_code}, and not from Headgate"
+        return f"`{answer.request.url}` answered with status {answer.status_code}, but not as a Headgate server does; check HEADGATE_URL"
     if body.get("type") == _UNKNOWN_CALLER and "authorization" in answer.request.headers:
         return _unknown_caller(answer)
     wait = answer.headers.get("retry-after", "")
     if body.get("type") == _TOO_OFTEN and wait.isdecimal():
-        return f"there were too many attempts; try again in {_duration(int(wait))}"
+        return f"there were too many attempts; retry in {_duration(int(wait))}"
     faults = "; ".join(f"{each['at']}: {each['fault']}" for each in body.get("faults", ()))
     return f"{body.get('detail', answer.status_code)}{f' ({faults})' if faults else ''}"
 
 
 def _unknown_caller(answer: httpx.Response) -> str:
-    """Return what a 401 means to who calls: nothing tells whether there is such an organization."""
+    """Return the meaning of a 401 for the user. It does not reveal whether the organization exists."""
     organization = organization_in_url(answer.request.url.path)
     if organization is not None:
         return (
-            f"you are not in an organization `{organization}`, or your login has ended; log in with `headgate auth login`, or "
+            f"you are not a member of an organization `{organization}`, or your login has expired; log in with `headgate auth login`, or "
             "set HEADGATE_TOKEN to a token of the organization"
         )
-    return "your token or login is not known there, or has ended; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token"
+    return "your token or login is unknown to the server, expired or revoked; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token"
 
 
 def _duration(seconds: int) -> str:
-    """Return a wait as people say it: in seconds up to two minutes, then in minutes."""
+    """Return a duration as text: in seconds up to two minutes, above that in minutes, rounded up."""
     if seconds <= 2 * _MINUTE:
         return f"{seconds} {'second' if seconds == 1 else 'seconds'}"
     return f"{math.ceil(seconds / _MINUTE)} minutes"

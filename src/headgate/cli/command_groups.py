@@ -1,4 +1,4 @@
-"""The help of a group of commands: those that work on the data folder of this machine are apart from those of the API."""
+"""The help of a group of commands, which lists local commands (on the data folder) apart from those that call the API."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 FOLDER = "data"
-"""The parameter by which a command that works on the data folder names it."""
+"""The parameter of a local command that names the data folder."""
 
 _API, _LOCAL = "Commands", "On the data folder of this machine (tokens and HEADGATE_URL are ignored)"
 
@@ -16,7 +16,7 @@ class Grouped(TyperGroup):
     """A group whose help lists its commands in two sections."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for the commands of each kind that there are."""
+        """Write a section for the local commands and one for the others, each unless it is empty."""
         known = [(name, self.commands[name]) for name in self.list_commands(ctx) if not self.commands[name].hidden]
         limit = formatter.width - 6 - max((len(name) for name, _ in known), default=0)
         for title, local in ((_API, False), (_LOCAL, True)):
@@ -34,7 +34,7 @@ def add_command_group(app: typer.Typer, noun: str, purpose: str) -> typer.Typer:
 
 
 def _is_local(command: Any) -> bool:
-    """Return whether a command, or every command of a group, works on the data folder."""
+    """Whether a command, or every command of a group, works on the data folder."""
     if isinstance(command, TyperGroup):
         return all(map(_is_local, command.commands.values()))
     return FOLDER in _names(command.params)

@@ -1,5 +1,16 @@
-"""What the command line raises and prints as one sentence."""
+"""Errors of the command line, each printed as one sentence."""
+
+from pathlib import Path
 
 
 class ApiError(Exception):
-    """The API did not do what was asked, and says why."""
+    """A call of the API failed, or could not be sent; the message is the reason."""
+
+
+def describe_unreadable(file: Path, error: OSError | UnicodeDecodeError) -> str:
+    """Return why a text file cannot be read, without the number of the error."""
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file `{file}`"
+    if isinstance(error, UnicodeDecodeError):
+        return f"`{file}` is not UTF-8 text"
+    return f"`{file}` cannot be read ({error.strerror})"

@@ -1,4 +1,4 @@
-"""What a command on the deployment's own machine opens: the store, or the whole deployment over it."""
+"""Access of local commands to the data: opens the store, or the whole deployment over it."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headgate.cli.deployment_url import demo_folder
 from headgate.cli.output import fail
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ Data = Annotated[
 def open_store(
     data: Path | None, *, sealing: bool = False, new: bool = False
 ) -> Iterator[tuple["SqlStores", "Settings"]]:
-    """The store that the settings name, with the key that seals it or without; it may be served meanwhile.
+    """Open the store that the settings name; with `sealing` it has the key that seals its logs. A server may use it meanwhile.
 
-    Where there is none, it ends with exit code 2, or a `new` one is made. A `StoreError` ends with exit code 1.
+    If there is no store, the command ends with exit code 2, or creates one with `new`. A `StoreError` ends with exit code 1.
     """
     from headgate.app.settings.settings import default_settings
     from headgate.store import open_stores
@@ -47,9 +48,9 @@ def open_store(
 
 @contextmanager
 def open_local_deployment(data: Path | None) -> Iterator["Deployment"]:
-    """The deployment of a store that is there, beside a server of it if there is one, which takes over what is written.
+    """Open the deployment of an existing store. A server may serve it meanwhile, and sees what the command writes.
 
-    What is refused ends with exit code 1.
+    A refused command ends with exit code 1.
     """
     from headgate.app.deployment import open_deployment_over
 
@@ -62,19 +63,19 @@ def open_local_deployment(data: Path | None) -> Iterator["Deployment"]:
 
 
 def listed_organization(deployment: "Deployment", named: str) -> "ResourceId":
-    """Return the id of the listed organization of this id or name. Raises `NotFoundError`, which may name those there are."""
+    """Return the id of the listed organization with an id or name. Raises `NotFoundError` with the command that lists them."""
     from headgate.control.kernel.errors import NotFoundError
 
     organizations = deployment.organizations
     id = organizations.resolve_listed_id(named)
     if id not in organizations.names_by_id:
-        raise NotFoundError(f"there is no organization `{named}`; `headgate organization list` shows those there are")
+        raise NotFoundError(f"there is no organization `{named}`; `headgate organization list` shows the organizations")
     return id
 
 
 @contextmanager
 def exit_on_refusal() -> Iterator[None]:
-    """End with one sentence and exit code 1 where a command is refused, or the store or a file cannot be used."""
+    """End with one sentence and exit code 1 if a command is refused, or the store or a file cannot be used."""
     from headgate.control.kernel.errors import CommandError
     from headgate.control.kernel.ports import StoreError
 
@@ -89,14 +90,16 @@ def exit_on_refusal() -> Iterator[None]:
 
 
 def settings_of(data: Path | None) -> "Settings":
-    """Return the settings, of a store that is there; without one it ends with exit code 2."""
+    """Return the settings of an existing store; without a store, end with exit code 2."""
     from headgate.app.settings.settings import default_settings
     from headgate.store import FILE
 
     settings = default_settings(os.environ, folder=data)
     if settings.store_url is None and not (settings.folder / FILE).is_file():
+        demo = demo_folder(os.environ)
         fail(
-            f"`{settings.folder}` is no data folder; it has no `{FILE}`; name another with `--data`, or begin one with `headgate serve`"
+            f"`{settings.folder}` is not a data folder: it has no file `{FILE}`; pass another folder with `--data`"
+            f"{f' (the demo has `{demo}`)' if demo else ''}, or create one with `headgate serve`"
         )
         sys.exit(2)
     return settings

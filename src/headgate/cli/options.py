@@ -1,4 +1,4 @@
-"""Options that several commands have: one name, one meaning, one sentence."""
+"""Options that several commands share, so that each has one name, one meaning and one help text."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ Reason = Annotated[str, typer.Option("--reason", help="the reason, which the aud
 OutputFile = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="the file to write; the terminal if left out")
 ]
-Detach = Annotated[bool, typer.Option("--detach", help="do not wait for the end of the run")]
+Detach = Annotated[bool, typer.Option("--detach", help="return at once; do not wait for the end of the run")]
 PasswordStdin = Annotated[
     bool, typer.Option("--password-stdin", help="read the password from stdin; without it the command asks for it")
 ]

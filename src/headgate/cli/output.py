@@ -1,7 +1,7 @@
-"""What the command line prints: tables for people, one sentence for a failure, data for programs. Nothing else prints.
+"""The output of the command line: tables for people, one sentence for a failure, data for programs. No other module prints.
 
-Names, rows, logs and refusals are other users' text: control characters in them are written out, so that a terminal
-obeys none. Data goes as it is where no terminal shows it.
+Names, rows, logs and refusals contain text of other users. Their control characters are escaped, so that a terminal does not
+interpret them. Data that does not go to a terminal is written unchanged.
 """
 
 import csv
@@ -20,10 +20,10 @@ from headgate.control.text.terminal_text import terminal_json, terminal_text
 
 
 class EscapingConsole(Console):
-    """A console that writes out the control characters of everything that it is given, but none of its own."""
+    """A console that escapes the control characters of its input, but not those that it adds itself."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield what is written."""
+        """Yield the segments to write."""
         for each in super().render(renderable, options):
             yield each if each.control else Segment(terminal_text(each.text), each.style)
 
@@ -39,12 +39,12 @@ def say(line: str) -> None:
 
 
 def note(line: str) -> None:
-    """Print a line beside the output, to the standard error."""
+    """Print a line to the standard error, apart from the output."""
     _say(errors, line)
 
 
 def fail(sentence: str) -> None:
-    """Print why it did not work."""
+    """Print the reason of a failure to the standard error."""
     _say(errors, f"headgate: {sentence}", style="red")
 
 
@@ -57,17 +57,17 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def print_drawing(drawn: RenderableType) -> None:
-    """Print a table or a tree. Only a terminal has a width: a file or a pipe gets every cell in full, on one line."""
+    """Print a table or a tree: wrapped to the width of a terminal; to a file or pipe with every cell in full, on one line."""
     (console if console.is_terminal else EscapingConsole(width=_UNLIMITED)).print(drawn, markup=False, highlight=False)
 
 
 def build_progress(line: str) -> Text:
-    """Return how far something is, for a status on the screen: text, and no markup."""
+    """Return a progress line for a status display, as text without markup."""
     return Text(terminal_text(line))
 
 
 def write_json(value: Any, indent: int | None = None) -> None:
-    """Print a value as JSON, which says the same with control characters written out."""
+    """Print a value as JSON, with control characters escaped, which does not change the value."""
     sys.stdout.write(terminal_json(json.dumps(value, ensure_ascii=False, indent=indent)) + "\n")
 
 
@@ -77,25 +77,25 @@ def write_csv(rows: Iterable[Sequence[Any]]) -> None:
 
 
 def write_text(text: str) -> None:
-    """Print a text that is data: as it is, but to a terminal."""
+    """Print a text that is data: unchanged, except to a terminal, where control characters are escaped."""
     _Data().write(text)
 
 
 def format_time(seconds: float | None) -> str:
-    """Return a time (seconds since the epoch) as people read it; empty for none."""
+    """Return a time (seconds since the epoch) as UTC date and time; empty for None."""
     if seconds is None:
         return ""
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
     except (OverflowError, ValueError, OSError):
-        return f"{seconds:g} s after 1970"  # no calendar has it
+        return f"{seconds:g} s after 1970"  # outside the range of dates
 
 
 class _Data:
-    """The standard output, for data."""
+    """The standard output as a file for data."""
 
     def write(self, text: str) -> None:
-        """Write a text as it is; to a terminal with control characters written out."""
+        """Write a text unchanged; to a terminal with control characters escaped."""
         sys.stdout.write(terminal_text(text) if sys.stdout.isatty() else text)
 
 

@@ -1,4 +1,4 @@
-"""Passwords from the standard input, or asked for at the terminal without showing them."""
+"""Reads passwords: from the standard input, or typed at the terminal without an echo."""
 
 import sys
 
@@ -8,7 +8,7 @@ from headgate.cli.output import fail
 
 
 def read_password(*, stdin: bool, prompt: str = "Password", is_new: bool = True) -> str:
-    """Return a password: the next line of the standard input, or what is typed at the terminal, twice for a new one."""
+    """Return a password: the next line of the standard input, or typed at the terminal, twice for a new one."""
     if stdin:
         return sys.stdin.readline().rstrip("\n")
     require_terminal()
@@ -16,12 +16,12 @@ def read_password(*, stdin: bool, prompt: str = "Password", is_new: bool = True)
 
 
 def require_terminal() -> None:
-    """End with exit code 2 where there is no terminal."""
+    """End with exit code 2 if there is no terminal."""
     if not has_terminal():
         fail("there is no terminal to ask for the password; use `--password-stdin`")
         sys.exit(2)
 
 
 def has_terminal() -> bool:
-    """Return whether a user types at a terminal."""
+    """Whether the standard input is a terminal."""
     return sys.stdin.isatty()

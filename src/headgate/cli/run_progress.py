@@ -1,4 +1,4 @@
-"""A run on the screen: its log, and how far Spark is, while it lasts."""
+"""Shows a run until it has ended: its log, and the progress of Spark."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,16 +11,16 @@ from headgate.cli.output import build_progress, console, say
 UNDER_WAY = ("queued", "running")
 
 _PAUSE = 0.2
-"""Seconds between two looks at a run."""
+"""Seconds between two requests for the state of a run."""
 
 Get = Callable[..., dict[str, Any]]
-"""Returns what is at a path of the API; a query is given by name."""
+"""Returns the JSON of a path of the API; keyword arguments are the query."""
 
 
 def follow(get: Get, run: str, show: Callable[[str], None] = say) -> dict[str, Any]:
-    """Show the lines of a run's log until it has ended; returns the run as it is then."""
+    """Show the lines of a run's log until the run has ended; return the ended run."""
     after = 0
-    with console.status("waiting for its turn") as status:
+    with console.status("the run is queued") as status:
         while True:
             found = get(f"/runs/{run}")
             after = show_new_lines(get, run, after, show)
@@ -31,7 +31,7 @@ def follow(get: Get, run: str, show: Callable[[str], None] = say) -> dict[str, A
 
 
 def show_new_lines(get: Get, run: str, after: int, show: Callable[[str], None] = say) -> int:
-    """Show what there is of a run's log after a line; return the number of the last one."""
+    """Show the lines of a run's log after line `after`; return the number of the last line."""
     while lines := (part := get(f"/runs/{run}/log", after=after))["items"]:
         for each in lines:
             show(f"  {each['line']}")
@@ -40,9 +40,9 @@ def show_new_lines(get: Get, run: str, after: int, show: Callable[[str], None] =
 
 
 def _standing(found: Mapping[str, Any]) -> str:
-    """Return how a run stands, in half a line."""
+    """Return the state and progress of a run as a short text."""
     if found["state"] == "queued":
-        return f"{found['name']} waits{': ' + found['why'] if found['why'] else ' for its turn'}"
+        return f"{found['name']} waits{': ' + found['why'] if found['why'] else ' in the queue'}"
     done = found["progress"]
     if not done.get("tasks"):
         return f"{found['name']} is running"

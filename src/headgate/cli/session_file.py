@@ -1,7 +1,7 @@
-"""The sessions that the command line keeps, one for each deployment, in a file of the user's own.
+"""The saved login sessions of the command line: one for each deployment, in a private file of the user.
 
-A session is good in every organization of its deployment, so that `.../o/{organization}` names the same one; and `localhost`,
-`127.0.0.1` and `[::1]` are one host.
+A session is valid in every organization of its deployment, so URLs that differ only in `/o/{organization}` share one. The
+hosts `localhost`, `127.0.0.1` and `[::1]` count as one host.
 """
 
 import json
@@ -20,21 +20,21 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def kept_session(address: str, environ: Mapping[str, str]) -> str | None:
-    """Return the session for an address, or None if there is none, or it has ended."""
+    """Return the session for a URL, or None if there is none or it has expired."""
     kept, now = _read(_file(environ)), time.time()
     found = [each for key, each in kept.items() if _is_same(key, address) and each["ends"] > now]
     return str(max(found, key=lambda each: each["ends"])["session"]) if found else None
 
 
 def save_session(address: str, session: str, ends: float, environ: Mapping[str, str]) -> Path:
-    """Keep a session for an address until it ends (seconds since the epoch); returns where."""
+    """Save a session for a URL until it `ends` (seconds since the epoch); return the file."""
     file = _file(environ)
     _write(file, {**_others(_read(file), address), _deployment(address): {"session": session, "ends": ends}})
     return file
 
 
 def forget(address: str, environ: Mapping[str, str]) -> None:
-    """Drop the session for an address."""
+    """Delete the saved session for a URL."""
     file = _file(environ)
     _write(file, _others(_read(file), address))
 
@@ -45,12 +45,12 @@ def _others(kept: Mapping[str, Any], address: str) -> dict[str, Any]:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Return whether two addresses are of one deployment."""
+    """Whether two URLs are of one deployment."""
     return _deployment(one) == _deployment(other)
 
 
 def _deployment(address: str) -> str:
-    """Return the one spelling of a deployment's address."""
+    """Return the normal form of a deployment's URL."""
     url = httpx.URL(deployment_of(address))
     return str(url.copy_with(host="localhost") if url.host in _LOOPBACK else url).rstrip("/")
 
@@ -63,7 +63,7 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        # Lost or damaged: whoever it was logs in again.
+        # Missing or damaged: the user logs in again.
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -71,7 +71,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _write(file: Path, kept: Mapping[str, Any]) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = file.with_name(f".{file.name}.{os.getpid()}")
-    # Nobody else's to read from the first byte on; and whole, or as it was.
+    # Created with mode 600, so that other users can never read it; replaced atomically, so that it is never half-written.
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as text:
         json.dump(kept, text)

@@ -103,7 +103,9 @@ class TestLoggingIn:
         assert kept_session(world.url, {"XDG_CONFIG_HOME": str(home)}) is None
 
     def test_a_failed_login_names_the_credential_that_commands_use(self, home: Path) -> None:
-        assert str(log_in("a wrong password").exception).endswith("; no command has a credential now")
+        assert str(log_in("a wrong password").exception).endswith(
+            "; you are not logged in, and HEADGATE_TOKEN is not set"
+        )
 
         token = owner_token(home)
 
@@ -119,7 +121,7 @@ class TestLoggingIn:
         world.audit.close()
 
         assert "the login name or the password is wrong" in str(first.exception)
-        assert "there were too many attempts; try again in 15 minutes" in str(second.exception)
+        assert "there were too many attempts; retry in 15 minutes" in str(second.exception)
 
     def test_a_login_ends_the_session_that_it_replaces(self, world: AuthHarness, home: Path) -> None:
         log_in()
@@ -169,7 +171,8 @@ class TestLoggingIn:
 
         assert result.exit_code == 0, result.output
         assert re.search(
-            rf"open {world.url}/oauth2/device\?user_code=\S+ and let the code \S{{4}}-\S{{4}} in", result.output
+            rf"open {world.url}/oauth2/device\?user_code=\S+ in a browser and confirm the code \S{{4}}-\S{{4}}",
+            result.output,
         )
         assert send_request("GET", "/me")["principal"] == world.ann
 
@@ -202,7 +205,10 @@ class TestLoggingOut:
 
         assert "logged out" in run("auth", "logout").output
         assert world.auth_services.authentication.principal_of(session) is None
-        assert run("auth", "logout").output == "there is no session to end; no command has a credential now\n"
+        assert (
+            run("auth", "logout").output
+            == "there is no session to end; you are not logged in, and HEADGATE_TOKEN is not set\n"
+        )
 
     @pytest.mark.parametrize(
         "address", ["http://192.0.2.1:1", "https://headgate.example", "http://localhost.example:1"]
@@ -216,7 +222,7 @@ class TestLoggingOut:
         said = run("auth", "whoami")
 
         assert said.exit_code == 1
-        assert "is sent to this machine only" in str(said.exception)
+        assert "is sent only to a server on this machine" in str(said.exception)
 
     def test_a_logout_names_the_credential_that_commands_use(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         token = owner_token(home)
@@ -225,7 +231,7 @@ class TestLoggingOut:
 
         log_in()
         token.unlink()
-        assert run("auth", "logout").output == "logged out; no command has a credential now\n"
+        assert run("auth", "logout").output == "logged out; you are not logged in, and HEADGATE_TOKEN is not set\n"
 
         monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
         assert (

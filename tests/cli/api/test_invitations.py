@@ -45,7 +45,7 @@ def test_a_user_of_the_deployment_joins_by_an_invitation(world: DeploymentHarnes
 
     joined = run("invitation", "accept", invite(world, run, "--role", "admin"))
 
-    assert joined.stdout == "you are in the organization `main` now\n"
+    assert joined.stdout == "you are now a member of the organization `main`\n"
     assert {each.role for each in world.control.snapshot.list_assigned_on(world.opened.id) if each.subject == user} == {
         "admin"
     }
@@ -59,7 +59,9 @@ def test_a_new_user_joins_by_an_invitation_once(world: DeploymentHarness, run: R
         for name in ("ben", "eve")
     )
 
-    assert first.stdout.startswith("ben is in the organization `main` now, and logged in; the session is kept in ")
+    assert first.stdout.startswith(
+        "ben is now a member of the organization `main` and logged in; the session is kept in "
+    )
     assert second.exit_code == 1
     assert [each.name for each in world.deployment.auth_services.authentication.users() if each.login == "eve"] == []
 

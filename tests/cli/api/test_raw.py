@@ -76,4 +76,4 @@ def test_a_field_with_a_number_that_is_not_finite_is_refused(run: Run) -> None:
     done = run("POST", "/api/v1/tokens", "days:=NaN")
 
     assert done.exit_code == 2
-    assert "`NaN` behind `days:=` is not JSON" in done.stderr
+    assert "`NaN` after `days:=` is not JSON; write valid JSON, or `days=` for a text" in done.stderr

@@ -141,7 +141,7 @@ class TestLeaving:
     ) -> None:
         put(world, "alone", pipeline, "queued")
 
-        assert "the run goes on" in run("run", "show-log", "--follow", "alone")
+        assert "the run continues" in run("run", "show-log", "--follow", "alone")
         assert world.call("owner", "GET", "/runs/alone").json()["state"] == "queued"
 
     @pytest.mark.parametrize(("answer", "state"), [(True, "cancelled"), (False, "queued")])

@@ -121,7 +121,7 @@ def test_the_session_of_the_command_line_is_ended_and_dropped(world: AuthHarness
 
     done = run("session", "delete", here)
 
-    assert done.stdout == "the session has ended; no command has a credential now\n"
+    assert done.stdout == "the session has ended; you are not logged in, and HEADGATE_TOKEN is not set\n"
     assert kept_session(world.url, {"XDG_CONFIG_HOME": str(tmp_path)}) is None
 
 
@@ -143,13 +143,15 @@ def test_a_token_is_refused_because_a_login_is_needed(monkeypatch: pytest.Monkey
 def test_an_ended_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADGATE_TOKEN", "hgs.no.session")
 
-    assert str(run("session", "list").exception).startswith("your token or login is not known there, or has ended")
+    assert str(run("session", "list").exception).startswith(
+        "your token or login is unknown to the server, expired or revoked; log in with"
+    )
 
 
 def test_an_empty_id_ends_no_session() -> None:
     done = run("session", "delete", "")
 
-    assert str(done.exception) == "a name or an id is empty; write it"
+    assert str(done.exception) == "a name or an id is empty; pass a name or an id"
     assert len(listed()) == 1
 
 

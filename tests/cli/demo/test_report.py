@@ -1,4 +1,4 @@
-"""The grid of who could do what in the demo."""
+"""The grid of what each person of the demo could do."""
 
 import pytest
 

@@ -104,12 +104,12 @@ class TestWhatCannotBeAsked:
         [
             (("table.selct", FLIGHTS, "--principal", MEMBER), "no model in force has an action `table.selct`; did you mean `table.select`?"),
             (("table.select", "lake.raw.flight", "--principal", MEMBER), "there is no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
-            (("table.select", FLIGHTS, "--principal", "membre"), "there is nobody of the id `membre`; did you mean `member`?"),
+            (("table.select", FLIGHTS, "--principal", "membre"), "no principal, token or run has the id `membre`; did you mean `member`?"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--role", "viewr"), "no model in force has a role `viewr`; did you mean `viewer`?"),
-            (("table.select", FLIGHTS, "--principal", MEMBER, "--context", "kind"), "`kind` is no parameter; write `WHAT=VALUE`"),
-            (("table.select", FLIGHTS, "--principal", MEMBER, "--at", "soon"), "`soon` is no time"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--context", "kind"), "`kind` is not a parameter; write `WHAT=VALUE`"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--at", "soon"), "`soon` is not a time"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--revision", "9"), "there is no revision 9 yet; the newest is 4"),
-            (("table.select", FLIGHTS, "--principal", MEMBER, "--model-file", "none.yaml"), "a file cannot be read"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--model-file", "none.yaml"), "there is no file `none.yaml`"),
         ],
     )  # fmt: skip
     def test_an_invalid_question_prints_one_sentence_and_exits_with_2(
@@ -120,6 +120,20 @@ class TestWhatCannotBeAsked:
         assert result.exit_code == 2
         assert result.stdout == ""
         assert result.stderr.startswith(f"headgate: {message}")
+
+    def test_a_missing_facts_file_names_the_command_that_writes_one(self, tmp_path: Path) -> None:
+        result = asked("check", tmp_path / "none.jsonl", "table.select", FLIGHTS, "--principal", MEMBER)
+
+        assert result.exit_code == 2
+        assert result.stderr == (
+            f"headgate: there is no file `{tmp_path / 'none.jsonl'}`; `headgate facts export` writes a facts file\n"
+        )
+
+    def test_an_unknown_principal_names_the_way_to_find_its_id(self, ask: Ask) -> None:
+        said = ask("check", "table.select", FLIGHTS, "--principal", "Zoe Zoom").stderr
+
+        assert "no principal, token or run has the id `Zoe Zoom`; a facts file has no names of principals;" in said
+        assert "`headgate api GET /api/v1/users` shows the id of each user" in said
 
     def test_a_file_that_is_no_facts_file_is_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "facts.jsonl"
@@ -141,7 +155,7 @@ class TestWhatCannotBeAsked:
         assert past.exit_code == 2
         assert "the source of the model `nekt` that was in force at revision 3 is not available" in past.stderr
         assert now.exit_code == 0
-        assert "another source of the model `nekt`" in now.stderr
+        assert "another version of the model `nekt`; the shipped one decides" in now.stderr
 
     def test_a_revision_of_a_file_without_entries_is_refused(self, file: Path) -> None:
         lines = [line for line in file.read_text().splitlines() if '"entry"' not in line]
@@ -150,7 +164,10 @@ class TestWhatCannotBeAsked:
 
         assert asked("check", file, *words).exit_code == 0
         assert "revision 3 is not stored separately" in asked("check", file, *words, "--revision", "3").stderr
-        assert "nobody says when revision 4 was written" in asked("check", file, *words, "--revision", "4").stderr
+        assert (
+            "the facts do not state when revision 4 was written"
+            in asked("check", file, *words, "--revision", "4").stderr
+        )
 
 
 class TestListAndWho:
@@ -188,8 +205,8 @@ class TestExplain:
         result = ask("explain", "query.describe", "delays", "--principal", MEMBER)
 
         assert result.output.splitlines()[1:] == [
-            "├── member was assigned viewer on lake.raw (the weakest of what it touches: lake.raw.flights)",
-            "└── member was assigned viewer on lake.raw (the weakest of what it touches: lake.raw.planes)",
+            "├── member was assigned viewer on lake.raw (limited by lake.raw.flights, where the role is weakest)",
+            "└── member was assigned viewer on lake.raw (limited by lake.raw.planes, where the role is weakest)",
         ]
 
     def test_facts_explain_prints_the_missing_roles_and_their_approvers(self, ask: Ask) -> None:
@@ -199,8 +216,8 @@ class TestExplain:
         assert result.output.splitlines()[1:] == [
             "├── member does not hold `editor` on `delays`",
             "└── it would be allowed with",
-            "    ├── editor on lake.raw.flights for member, which admin or owner can give",
-            "    └── editor on lake.raw.planes for member, which admin or owner can give",
+            "    ├── editor on lake.raw.flights for member, which admin or owner can assign",
+            "    └── editor on lake.raw.planes for member, which admin or owner can assign",
         ]
 
     def test_facts_explain_says_that_no_assignment_would_help(self, ask: Ask) -> None:
@@ -287,7 +304,7 @@ class TestWhatIf:
         result = ask("what-if", changes)
 
         assert result.exit_code == 2
-        assert "is about `nobody`, which is not there" in result.stderr
+        assert "refers to `nobody`, which the facts do not contain" in result.stderr
 
 
 class TestTheDifference:
@@ -317,4 +334,4 @@ class TestTheDifference:
         done = CliRunner().invoke(app, ["model", "diff", "y42", "nekt", str(file)])
 
         assert done.exit_code == 2
-        assert "the model `y42` governs nothing in these facts; they know nekt" in done.stderr
+        assert "are not governed by the model `y42`, but by nekt" in done.stderr

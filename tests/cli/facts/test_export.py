@@ -57,11 +57,11 @@ class TestExport:
 
         result = run("facts", "export", folder, "--organization", "nobody")
         assert result.exit_code == 2
-        assert "there is no organization `nobody`" in result.stderr
+        assert "no organization has the id `nobody`" in result.stderr
 
     def test_an_export_of_a_folder_without_a_log_is_refused(self, tmp_path: Path) -> None:
         result = run("facts", "export", tmp_path)
 
         assert result.exit_code == 2
-        assert "is no data folder; it has no `headgate.db`" in result.stderr
+        assert "is not a data folder: it has no file `headgate.db`" in result.stderr
         assert list(tmp_path.iterdir()) == []

@@ -60,7 +60,7 @@ class TestFmt:
 
         result = run("fmt", file)
 
-        assert (result.exit_code, result.output) == (0, f"{file} is laid out anew\n")
+        assert (result.exit_code, result.output) == (0, f"{file} was formatted\n")
         assert file.read_text() == "model: small\nversion: 1   # one\n"
 
     def test_model_fmt_with_check_reports_a_file_and_does_not_change_it(self, file: Path) -> None:
@@ -68,7 +68,7 @@ class TestFmt:
 
         result = run("fmt", "--check", file)
 
-        assert (result.exit_code, result.output) == (1, f"{file} is not in the layout\n")
+        assert (result.exit_code, result.output) == (1, f"{file} is not formatted\n")
         assert file.read_text() == "model:   small\n"
 
     def test_model_fmt_refuses_a_file_that_is_no_yaml(self, file: Path) -> None:

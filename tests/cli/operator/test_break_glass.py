@@ -31,7 +31,7 @@ def run(data: Path, *words: str, stdin: str = "") -> Result:
         (("break-glass", "grant", "ann", "--organization", "nowhere", "--reason", "x"), "no organization"),
         (
             ("break-glass", "grant", "ann", "--organization", "main", "--reason", "x", "--hours", "100"),
-            "`--hours` is 24 at most",
+            "`--hours` is 100; pass at most 24",
         ),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
     shown = _run(settings, properties, "--dry-run")
     taken = _run(settings, properties)
 
-    assert "2 would be taken, 6 refused" in shown
+    assert "2 would be imported, 6 refused" in shown
     assert "2 were taken, 6 refused" in taken
     for said in (
         "Headgate chooses where a table's files lie",
@@ -112,7 +112,7 @@ def test_an_import_requires_an_organization_if_there_are_several(properties: dic
 
     refused = _run(settings, properties)
 
-    assert "choose one: `--organization acme` or `--organization main`" in refused
+    assert "choose the one that receives the tables: `--organization acme` or `--organization main`" in refused
     assert "there is no organization `globex`" in _run(settings, properties, "--organization", "globex")
     assert "2 were taken, 6 refused" in _run(settings, properties, "--organization", "acme")
     with closing(open_deployment(settings)) as deployment:
@@ -132,7 +132,7 @@ def test_a_table_in_the_warehouse_of_headgate_is_not_imported(settings: Settings
 
     said = _run(settings, properties)
 
-    assert "0 were taken, 3 refused" in said
+    assert "0 were imported, 3 refused" in said
     assert said.count("its files lie in Headgate's own warehouse") == 3
 
 

@@ -42,8 +42,8 @@ class TestVerify:
         result = run("log", "verify", "--data", folder)
 
         assert result.exit_code == 0
-        assert "the log `deployment` is whole up to revision" in result.stdout
-        assert "the log `organization` is whole up to revision" in result.stdout
+        assert "the log `deployment` is intact up to revision" in result.stdout
+        assert "the log `organization` is intact up to revision" in result.stdout
         assert "not sealed" not in result.stdout
 
     def test_log_verify_ends_with_the_first_altered_revision(self, folder: Path, tamper: Callable[[str], None]) -> None:
@@ -66,7 +66,7 @@ class TestVerify:
         assert "run `headgate log accept`" in result.stderr
         accepted = run("log", "accept", "--data", folder)
         assert accepted.exit_code == 0
-        assert "the log `deployment` is whole up to revision 1, not sealed" in accepted.stdout
+        assert "the log `deployment` is intact up to revision 1, not sealed" in accepted.stdout
         assert run("log", "verify", "--data", folder).exit_code == 0
 
     def test_log_verify_works_while_the_folder_is_served(self, folder: Path) -> None:

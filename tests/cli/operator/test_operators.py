@@ -15,4 +15,4 @@ def test_a_user_that_is_not_an_operator_is_not_removed_as_one(tmp_path: Path) ->
     done = CliRunner().invoke(app, ["operator", "remove", "ben", "--data", str(tmp_path)])
 
     assert done.exit_code == 1
-    assert done.stderr == "headgate: ben is not an operator; `headgate operator list` shows the operators\n"
+    assert done.stderr == "headgate: `ben` is not an operator; `headgate operator list` shows the operators\n"

@@ -143,7 +143,7 @@ class TestFile:
         done(folder, "organization", "export", "acme", tmp_path / "file")
         new = tmp_path / "new"
 
-        assert f"began a new deployment in `{new}`" in done(new, "organization", "import", tmp_path / "file")
+        assert f"created a new deployment in `{new}`" in done(new, "organization", "import", tmp_path / "file")
 
     def test_an_import_with_a_missing_folder_of_files_warns_of_it(self, folder: Path, tmp_path: Path) -> None:
         done(folder, "organization", "export", "acme", tmp_path / "file")
@@ -173,8 +173,8 @@ class TestRemove:
         said = done(folder, "organization", "delete", "acme", "--yes")
         done(folder, "organization", "create", "acme", "--owner", "ada")
 
-        assert "1 principals, 0 tables; its files stay\n" in said
-        assert f"its log stays, for an auditor: `headgate organization export {id} FILE`" in said
+        assert "1 principals, 0 tables; its files are kept\n" in said
+        assert f"its log is kept for the auditor: `headgate organization export {id} FILE`" in said
         assert all(file.exists() for file in files)
         assert id_of(folder) != id
         done(folder, "organization", "export", id, tmp_path / "file")
@@ -222,7 +222,7 @@ class TestRemove:
         result = run(folder, "organization", "delete", "acme", "--with-files", "--yes")
 
         assert result.exit_code == 1
-        assert "`acme` is deleted, but not all of its files (Device or resource busy)" in result.stderr
+        assert "`acme` is deleted, but some of its files are not (Device or resource busy)" in result.stderr
         assert str(files[0].parents[1]) in result.stderr
 
     def test_deleting_an_organization_without_a_terminal_requires_yes(self, folder: Path) -> None:

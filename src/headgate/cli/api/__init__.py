@@ -1,1 +1,1 @@
-"""Commands that ask a server: one module for each noun of the API."""
+"""Commands that call the API of a server: one module for each noun."""

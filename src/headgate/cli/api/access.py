@@ -24,7 +24,7 @@ def explain_access(
         str | None, typer.Option(help="the principal that the decision is about; you if left out")
     ] = None,
 ) -> None:
-    """Explain whether an action is allowed, which assignments allow it, and which would."""
+    """Explain why an action on a resource is allowed or denied, and which assignments would allow it."""
     body = {"action": action, "resource": resource, "subject": principal}
     answer = send_request("POST", "/questions/explain", body=body)
     if not answer["allowed"]:
@@ -34,22 +34,22 @@ def explain_access(
 
 
 def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
-    """Return the lines of an answer about a user."""
+    """Return an explanation as lines of text; `who` is its subject: `you`, or the name of a principal."""
     verdict = "allowed" if answer["allowed"] else "not allowed"
     lines = [
         f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"
     ]
     for path in answer["because"]:
-        through = f", decided by {path['weakest']}, the weakest it touches" if path["weakest"] else ""
+        through = f", limited by {path['weakest']}, where the role is weakest" if path["weakest"] else ""
         lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}")
     if answer["missing"]:
         lines.append(f"  {_lacking(answer, who)}")
-    lines += [f"  it would be with {fix_text(fix)}" for fix in answer["fixes"]]
+    lines += [f"  it would be allowed with {fix_text(fix)}" for fix in answer["fixes"]]
     return lines
 
 
 def _lacking(answer: dict[str, Any], who: str) -> str:
-    """Return what a denial lacks, in words."""
+    """Return the reason of a denial as text."""
     from headgate.control.questions.messages import reason_on
     from headgate.decision.types import DenyReason
 
@@ -60,7 +60,7 @@ def _lacking(answer: dict[str, Any], who: str) -> str:
 
 
 def _require_fitting(action: str, resource: str) -> None:
-    """Raise `ApiError` for an action that does not exist, or that is not asked on resources of this type."""
+    """Raise `ApiError` for an action that does not exist, or that does not apply to resources of this type."""
     from headgate.control.kernel.vocabulary import shipped_vocabulary
 
     known = shipped_vocabulary()
@@ -80,8 +80,8 @@ def _type(resource: str) -> str | None:
 
 
 def fix_text(fix: dict[str, Any]) -> str:
-    """Return a fix in words."""
+    """Return a fix as text: the assignments that would allow the action, each with the principals that can make it."""
     return " and ".join(
-        f"{each['role']} on {each['resource']}, given by {' or '.join(each['approvers'])}"
+        f"{each['role']} on {each['resource']}, which {' or '.join(each['approvers'])} can assign"
         for each in fix["assignments"]
     )

@@ -9,13 +9,17 @@ from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import print_table, say
 
 Role = Annotated[str, typer.Argument(help="a role of the model, for example viewer, editor or manager")]
-Resource = Annotated[str, typer.Argument(help="a resource: lake.raw, lake.raw.flights, organization, a connection")]
+Resource = Annotated[
+    str, typer.Argument(help="a resource, for example lake.raw.flights, organization, or a connection")
+]
 Subject = Annotated[str, typer.Option("--subject", help="the principal or group that holds the role")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    assignments = add_command_group(app, "assignment", "Assignments of roles on resources.")
+    assignments = add_command_group(
+        app, "assignment", "Assignments: which principal or group holds which role on which resource."
+    )
     assignments.command("create")(create_assignment)
     assignments.command("delete")(delete_assignment)
     assignments.command("list")(list_assignments)
@@ -29,7 +33,7 @@ def create_assignment(role: Role, resource: Resource, subject: Subject) -> None:
 
 
 def delete_assignment(role: Role, resource: Resource, subject: Subject) -> None:
-    """Delete an assignment. Once this has returned, nothing is allowed by it."""
+    """Revoke a role on a resource from a subject. The revocation is in force when the command returns."""
     answer = send_request("DELETE", "/assignments", subject=subject, role=role, resource=resource)
     say(f"{subject} no longer holds {role} on {resource} ({format_revision(answer)})")
 
@@ -38,4 +42,4 @@ def list_assignments() -> None:
     """Show the assignments on the resources that you may see."""
     found = every("/assignments")
     rows = [(each["subject"], each["role"], each["resource"], each["grantor"]) for each in found]
-    print_table(("subject", "role", "resource", "given by"), rows)
+    print_table(("subject", "role", "resource", "assigned by"), rows)

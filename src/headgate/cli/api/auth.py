@@ -31,17 +31,20 @@ def register(app: typer.Typer) -> None:
 
 def login(
     name: Annotated[
-        str | None, typer.Argument(help="the login name, to log in with a password; with a browser if left out")
+        str | None,
+        typer.Argument(help="the login name, to log in with a password; the login is in a browser if left out"),
     ] = None,
     *,
-    password: Annotated[bool, typer.Option("--password", help="ask for the password here, not in a browser")] = False,
+    password: Annotated[
+        bool, typer.Option("--password", help="ask for the password at the terminal, not in a browser")
+    ] = False,
     password_stdin: PasswordStdin = False,
 ) -> None:
-    """Log in. Later commands use the session until it ends."""
+    """Log in. Later commands use the session until it expires or you log out."""
     if password_stdin and name is None:
         raise ApiError("`--password-stdin` needs a login name: `headgate auth login NAME --password-stdin`")
     if name == "":
-        raise ApiError("the login name is empty; write it, or leave it out to log in by a browser")
+        raise ApiError("the login name is empty; pass a login name, or leave it out to log in with a browser")
     try:
         if name or password:
             session, ends = _by_password(name, stdin=password_stdin)
@@ -53,13 +56,13 @@ def login(
 
 
 def logout() -> None:
-    """Log out: end the session of the command line."""
+    """Log out: end the session that `headgate auth login` began."""
     session = kept_session(configured_url(), os.environ)
     if session is None:
         say(f"there is no session to end; {describe_credential()}")
         return
     answer = _end(session)
-    # One that is not known there any more has ended already.
+    # 401: the server does not know the session any more, so it has ended already.
     if answer.is_error and answer.status_code != httpx.codes.UNAUTHORIZED:
         raise ApiError(problem_of(answer))
     forget(configured_url(), os.environ)
@@ -84,7 +87,7 @@ def change_password(
     ] = False,
 ) -> None:
     """Change your password and end your other sessions."""
-    # A token has no password: that is said before the passwords are asked for.
+    # A token has no password: with a token this call fails before the command asks for passwords.
     send_request("GET", "/session")
     old = read_password(stdin=password_stdin, prompt="Old password", is_new=False)
     new = read_password(stdin=password_stdin, prompt="New password")
@@ -98,11 +101,11 @@ def change_password(
 
 
 def use_session(session: str, ends: float) -> str:
-    """Keep a session for the commands that follow and end the one that it replaces; return where it is, as a clause."""
+    """Save a session for later commands and end the session that it replaces; return where it is saved, as a clause."""
     former = kept_session(configured_url(), os.environ)
     kept = f"the session is kept in {save_session(configured_url(), session, ends, os.environ)}"
     if former is not None:
-        # A server that does not answer leaves the former session to its own end.
+        # If the server does not answer, the former session stays valid until it expires.
         with suppress(httpx.HTTPError):
             _end(former)
     return f"{kept}; unset HEADGATE_TOKEN to use it" if os.environ.get("HEADGATE_TOKEN") else kept
@@ -113,7 +116,7 @@ def _end(session: str) -> httpx.Response:
 
 
 def _by_password(name: str | None, *, stdin: bool) -> tuple[str, float]:
-    """Return a new session of the user with a password, and when it ends."""
+    """Return the secret of a new session, and when it expires (seconds since the epoch), after a login with a password."""
     if not stdin:
         require_terminal()
     login = name or typer.prompt("Login name")
@@ -123,9 +126,12 @@ def _by_password(name: str | None, *, stdin: bool) -> tuple[str, float]:
 
 
 def _by_device() -> tuple[str, float]:
-    """Return a new session of the user that allows it in a browser, and when it ends."""
+    """Return the secret of a new session, and when it expires (seconds since the epoch).
+
+    This is the device flow (RFC 8628): the user confirms a code in a browser.
+    """
     asked = _post("/oauth2/device_authorization", data={"client_id": "headgate"})
-    say(f"open {asked['verification_uri_complete']} and let the code {asked['user_code']} in")
+    say(f"open {asked['verification_uri_complete']} in a browser and confirm the code {asked['user_code']}")
     interval = float(asked["interval"])
     while True:
         time.sleep(interval)
@@ -139,7 +145,7 @@ def _by_device() -> tuple[str, float]:
         if body.get("error") not in _WAITING:
             raise ApiError(str(body.get("error_description", problem_of(answer))))
         if body["error"] == "slow_down":
-            interval += 5.0  # as RFC 8628 has it
+            interval += 5.0  # RFC 8628, section 3.5
 
 
 def _post(path: str, **more: Any) -> dict[str, Any]:

@@ -7,17 +7,18 @@ import typer
 
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.errors import describe_unreadable
 from headgate.cli.output import note, print_table, say
 
 _DEFAULT_PORT = 5432
 
-Name = Annotated[str, typer.Argument(help="the name of the connection, which pipelines use")]
-PasswordFile = Annotated[Path | None, typer.Option(help="a file with the password; `-` is the standard input")]
+Name = Annotated[str, typer.Argument(help="the name of the connection")]
+PasswordFile = Annotated[Path | None, typer.Option(help="a file with the password; `-` reads it from stdin")]
 HeaderFile = Annotated[Path | None, typer.Option(help="a file with one HTTP header in each line: `Name: value`")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the group of commands."""
     connections = add_command_group(app, "connection", "Folders, databases and HTTP APIs that pipelines can use.")
     connections.command("list")(list_connections)
     connections.command("create")(create_connection)
@@ -33,22 +34,24 @@ def list_connections() -> None:
 def create_connection(
     name: Name,
     folder: Annotated[Path | None, typer.Argument(help="a folder on the server's machine")] = None,
-    postgresql: Annotated[str | None, typer.Option(help="a PostgreSQL database: HOST:PORT/NAME")] = None,
+    postgresql: Annotated[str | None, typer.Option(help="the address of a PostgreSQL database: HOST:PORT/NAME")] = None,
     user: Annotated[str | None, typer.Option(help="the user of the database")] = None,
     password_file: PasswordFile = None,
-    sslmode: Annotated[str, typer.Option(help="the TLS mode of the database connection, as in libpq")] = "prefer",
-    http: Annotated[str | None, typer.Option(help="an HTTP API: its base URL")] = None,
+    sslmode: Annotated[
+        str, typer.Option(help="the TLS mode of the database connection: `sslmode` of libpq")
+    ] = "prefer",
+    http: Annotated[str | None, typer.Option(help="the base URL of an HTTP API")] = None,
     header_file: HeaderFile = None,
 ) -> None:
     """Create a connection to a folder, a PostgreSQL database or an HTTP API."""
     if [folder, postgresql, http].count(None) != 2:  # noqa: PLR2004 (one of the three is given)
-        raise ApiError("give a folder, `--postgresql` or `--http`: one of them")
+        raise ApiError("pass exactly one of a folder, `--postgresql` and `--http`")
     body: dict[str, Any] = {"name": name}
     if folder is not None:
         body["folder"] = _absolute(folder)
     if postgresql is not None:
         if user is None:
-            raise ApiError("name the user of the database with `--user`")
+            raise ApiError("the user of the database is missing; pass it with `--user`")
         password = "" if password_file is None else _line(password_file)
         body["postgresql"] = {**_database(postgresql), "user": user, "password": password, "sslmode": sslmode}
     if http is not None:
@@ -66,7 +69,7 @@ def show_connection(name: Name) -> None:
 
 
 def set_secret(name: Name, password_file: PasswordFile = None, header_file: HeaderFile = None) -> None:
-    """Replace the secret of a connection."""
+    """Replace the secret of a connection: its database password or its HTTP headers."""
     body: dict[str, Any] = {}
     if password_file is not None:
         body["password"] = _line(password_file)
@@ -78,9 +81,7 @@ def set_secret(name: Name, password_file: PasswordFile = None, header_file: Head
 
 def _absolute(folder: Path) -> str:
     if not folder.is_absolute():
-        raise ApiError(
-            f"`{folder}` is relative, and the folder is one of the server's machine; write its absolute path"
-        )
+        raise ApiError(f"`{folder}` is a relative path; pass the absolute path of a folder on the server's machine")
     return str(folder)
 
 
@@ -90,7 +91,7 @@ def _database(text: str) -> dict[str, Any]:
     if not colon or where.endswith("]"):
         host, port = where, str(_DEFAULT_PORT)
     if not slash or not port.isdecimal():
-        raise ApiError(f"`{text}` is not a database; write it as HOST:PORT/NAME")
+        raise ApiError(f"`{text}` is not the address of a database; write HOST:PORT/NAME")
     return {"host": host.removeprefix("[").removesuffix("]"), "port": int(port), "database": name}
 
 
@@ -99,7 +100,7 @@ def _headers(file: Path) -> dict[str, str]:
     for line in filter(str.strip, _text(file).splitlines()):
         name, colon, value = line.partition(":")
         if not colon:
-            raise ApiError(f"`{file}` holds a line that is no header; write each as `Name: value`")
+            raise ApiError(f"a line of `{file}` is not an HTTP header; write each line as `Name: value`")
         headers[name.strip()] = value.strip()
     return headers
 
@@ -112,4 +113,4 @@ def _text(file: Path) -> str:
     try:
         return typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ApiError(f"`{file}` cannot be read: {error}") from None
+        raise ApiError(describe_unreadable(file, error)) from None

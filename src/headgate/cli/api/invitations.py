@@ -17,7 +17,7 @@ Secret = Annotated[str, typer.Argument(metavar="INVITATION", help="the invitatio
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    invitations = add_command_group(app, "invitation", "Invitations into the organization.")
+    invitations = add_command_group(app, "invitation", "Invitations of users into the organization.")
     invitations.command("create")(create_invitation)
     invitations.command("list")(list_invitations)
     invitations.command("revoke")(revoke_invitation)
@@ -38,7 +38,7 @@ def create_invitation(
 def list_invitations() -> None:
     """Show the unused invitations: yours, or all if you manage users."""
     rows = [(each["id"], each["role"], each["by"], format_time(each["ends"])) for each in every("/invitations")]
-    print_table(("id", "role", "by", "ends"), rows)
+    print_table(("id", "role", "invited by", "expires"), rows)
 
 
 def revoke_invitation(id: Annotated[str, typer.Argument(help="the id of the invitation")]) -> None:
@@ -55,11 +55,11 @@ def accept_invitation(
     *,
     password_stdin: PasswordStdin = False,
 ) -> None:
-    """Join the organization of an invitation, as the logged-in user or, with `--login`, as a new user that is then logged in."""
+    """Join the organization of an invitation: as the logged-in user or, with `--login`, as a new user that is then logged in."""
     path = api_path("invitations", invitation, "accept")
     if login is None:
         joined = send_request("POST", path)
-        say(f"you are in the organization `{joined['name']}` now")
+        say(f"you are now a member of the organization `{joined['name']}`")
         return
     answer = httpx.post(
         f"{configured_url()}/api/v1{path}", json={"login": login, "password": read_password(stdin=password_stdin)}
@@ -68,4 +68,4 @@ def accept_invitation(
         raise ApiError(problem_of(answer))
     joined = answer.json()
     kept = use_session(joined["login"]["session"], joined["login"]["ends"])
-    say(f"{login} is in the organization `{joined['name']}` now, and logged in; {kept}")
+    say(f"{login} is now a member of the organization `{joined['name']}` and logged in; {kept}")

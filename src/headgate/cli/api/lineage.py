@@ -1,4 +1,4 @@
-"""`headgate lineage`: sources and targets of a table, and the runs as OpenLineage events."""
+"""`headgate lineage`: the sources and targets of a table, and the runs as OpenLineage events."""
 
 import json
 from collections.abc import Mapping
@@ -11,19 +11,21 @@ from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import OutputFile
 from headgate.cli.output import print_table, say
 
-Of = Annotated[str, typer.Argument(help="the full name of a table, or a connection")]
+Of = Annotated[str, typer.Argument(help="a table by its full name, or a connection by its name")]
 Pipeline = Annotated[str | None, typer.Option(help="show only the runs of this pipeline")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    lineage = add_command_group(app, "lineage", "Lineage of tables, as runs read and wrote them.")
+    lineage = add_command_group(
+        app, "lineage", "Lineage: which tables and connections the runs of pipelines read and wrote."
+    )
     lineage.command("show")(show_lineage)
     lineage.command("export")(export_lineage)
 
 
 def show_lineage(of: Of) -> None:
-    """Show the sources and targets of a table, by the newest runs that succeeded."""
+    """Show what a table is computed from, and what is computed from it, by the newest successful runs."""
     found = send_request("GET", "/lineage", of=of)
     for direction in ("upstream", "downstream"):
         say(f"# {direction} of {found['of']}")
@@ -31,7 +33,7 @@ def show_lineage(of: Of) -> None:
             (each["distance"], each["source"], each["pipeline"], each["target"], _columns(each))
             for each in found[direction]
         ]
-        print_table(("distance", "from", "by", "into", "columns"), rows)
+        print_table(("distance", "source", "pipeline", "target", "columns"), rows)
 
 
 def export_lineage(output: OutputFile = None, pipeline: Pipeline = None) -> None:

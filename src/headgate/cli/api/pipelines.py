@@ -9,18 +9,26 @@ import yaml
 from headgate.cli.api.runs import attend
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.errors import describe_unreadable
 from headgate.cli.options import Detach, DryRun
 from headgate.cli.output import print_table, say
 
 Name = Annotated[str, typer.Argument(help="the name of the pipeline")]
 File = Annotated[Path, typer.Argument(help="a YAML file with the definition")]
 
-STATES = ("activate", "deactivate", "pause", "resume", "clean-and-restart")
+STATES = {
+    "activate": "Activate a pipeline: it takes new runs.",
+    "deactivate": "Deactivate a pipeline: it takes no new runs.",
+    "pause": "Pause a pipeline: its active runs stop, and it takes no new runs.",
+    "resume": "Resume a paused pipeline: it takes new runs.",
+    "clean-and-restart": "Delete the progress and the rows of a stream capture, and start it again.",
+}
+"""The help of each command that changes the state of a pipeline."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    pipelines = add_command_group(app, "pipeline", "Pipelines and their states.")
+    pipelines = add_command_group(app, "pipeline", "Pipelines: their definitions, states and runs.")
     pipelines.command("list")(list_pipelines)
     pipelines.command("show")(show_pipeline)
     pipelines.command("save")(save_pipeline)
@@ -43,9 +51,10 @@ def list_pipelines() -> None:
 
 
 def show_pipeline(name: Name) -> None:
-    """Show a pipeline: its definition, the user of its runs, and its last runs."""
+    """Show a pipeline: its definition, its run-as principal and its last runs."""
     found = send_request("GET", api_path("pipelines", name))
-    say(f"# {found['kind']} {found['name']}, {found['state']}, runs as {found['run_as'] or 'nobody: it waits'}")
+    run_as = f"runs as {found['run_as']}" if found["run_as"] else "has no run-as principal, so its runs wait"
+    say(f"# {found['kind']} {found['name']}, {found['state']}, {run_as}")
     if found["definition"]:
         say(yaml.safe_dump(_said(found["definition"]), sort_keys=False, allow_unicode=True).rstrip())
     for each in send_request("GET", "/runs", pipeline=found["id"], limit=5)["items"]:
@@ -53,13 +62,13 @@ def show_pipeline(name: Name) -> None:
 
 
 def save_pipeline(file: File) -> None:
-    """Create a pipeline, or replace its definition. Its runs then use your rights."""
+    """Create a pipeline, or replace its definition. Its runs then use your privileges."""
     name, definition = _read(file)
     say(f"{name} (revision {send_request('PUT', api_path('pipelines', name), body=definition)['revision']})")
 
 
 def check_pipeline(file: File) -> None:
-    """Check a definition without saving it: that you may save it, and that its SELECT reads what it declares."""
+    """Check a definition without saving it: you may save it, and its SELECT reads what it declares."""
     name, definition = _read(file)
     send_request("PUT", api_path("pipelines", name), body=definition, dry_run="true")
     say(f"{name} can be saved")
@@ -70,22 +79,26 @@ def show_rows(name: Name) -> None:
     found = send_request("GET", api_path("pipelines", name, "rows"))
     print_table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
     if found["cut"]:
-        say("# there are more")
+        say("# there are more rows")
 
 
 def _read(file: Path) -> tuple[str, dict[str, Any]]:
     try:
         definition = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ApiError(f"`{file}` cannot be read: {' '.join(str(error).split())}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ApiError(describe_unreadable(file, error)) from None
+    except yaml.YAMLError as error:
+        raise ApiError(f"`{file}` is not valid YAML: {' '.join(str(error).split())}") from None
     name = definition.get("name") if isinstance(definition, dict) else None
     if not isinstance(name, str):
-        raise ApiError(f"`{file}` is not a pipeline's definition; write at least its `kind` and its `name`")
+        raise ApiError(
+            f"`{file}` is not the definition of a pipeline: it has no `name`; write at least `kind` and `name`"
+        )
     return name, definition
 
 
 def delete_pipeline(name: Name) -> None:
-    """Delete a pipeline. The tables that it wrote stay."""
+    """Delete a pipeline. The tables that it wrote are kept."""
     say(f"{name} is deleted (revision {send_request('DELETE', api_path('pipelines', name))['revision']})")
 
 
@@ -96,15 +109,15 @@ def run_pipeline(name: Name, *, detach: Detach = False) -> None:
 
 def backfill_pipeline(
     name: Name,
-    since: Annotated[str | None, typer.Option(help="the first value of the cursor (inclusive)")] = None,
-    until: Annotated[str | None, typer.Option(help="the last value of the cursor (exclusive)")] = None,
+    since: Annotated[str | None, typer.Option(help="the first cursor value (inclusive)")] = None,
+    until: Annotated[str | None, typer.Option(help="the last cursor value (exclusive)")] = None,
     step: Annotated[
         str | None, typer.Option(help="the range of one run: a number, or a duration such as `P1D`")
     ] = None,
     *,
     dry_run: DryRun = False,
 ) -> None:
-    """Run a pipeline for a range of its cursor, in one run or in one run for each step."""
+    """Run a pipeline again for a range of its cursor values, in one run or in one run for each step."""
     body = {"since": since, "until": until, "step": int(step) if step and step.isdecimal() else step}
     query = {"dry_run": "true"} if dry_run else {}
     answer = send_request("POST", api_path("pipelines", name, "backfill"), body=body, **query)
@@ -119,9 +132,9 @@ def _add_state(pipelines: typer.Typer, verb: str) -> None:
     def change_state(name: Name) -> None:
         say(f"{name}: {verb} (revision {send_request('POST', api_path('pipelines', name, verb))['revision']})")
 
-    pipelines.command(verb, help=f"{verb.replace('-', ' ').capitalize()} a pipeline.")(change_state)
+    pipelines.command(verb, help=STATES[verb])(change_state)
 
 
 def _said(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition without what it leaves as it is."""
+    """Return a definition without its empty fields."""
     return {key: value for key, value in definition.items() if value not in (None, [], {}, "")}

@@ -1,4 +1,4 @@
-"""`headgate api`: any address of the HTTP API from a shell."""
+"""`headgate api`: any path of the HTTP API from a shell."""
 
 import sys
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ def api(
     method: Annotated[str, typer.Argument(help="the HTTP method: GET, POST, PUT, PATCH or DELETE")],
     path: Annotated[
         str,
-        typer.Argument(help="the path, for example `/api/v1/users`; `headgate api GET /api/openapi.json` lists all"),
+        typer.Argument(help="the path, for example `/api/v1/users`; `headgate api GET /api/openapi.json` lists them"),
     ],
     fields: Annotated[
         list[str] | None,
@@ -36,9 +36,9 @@ def api(
     *,
     dry_run: DryRun = False,
     reason: Reason = "",
-    organization: Annotated[str, typer.Option(help="the organization; needed if you are in several")] = "",
+    organization: Annotated[str, typer.Option(help="the organization; required if you are in several")] = "",
 ) -> None:
-    """Call the HTTP API with your token and print the answer. The exit code is 1 if the call is refused."""
+    """Call the HTTP API with your credential and print the response. The exit code is 1 if the call fails."""
     verb = _method(method)
     given, bodiless = _fields(fields or []), verb in _BODILESS
     query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
@@ -60,7 +60,7 @@ def api(
 
 
 def _show(answer: httpx.Response) -> None:
-    """Print the content of an answer: JSON indented, any other text as it is."""
+    """Print the body of a response: JSON indented, any other text unchanged."""
     try:
         content = answer.json()
     except ValueError:
@@ -70,7 +70,7 @@ def _show(answer: httpx.Response) -> None:
 
 
 def _method(written: str) -> str:
-    """Return the HTTP method; end with exit code 2 for a word that is none."""
+    """Return the HTTP method in upper case; end with exit code 2 for any other word."""
     if written.upper() not in _METHODS:
         fail(f"`{written}` is not an HTTP method; write one of {', '.join(_METHODS)}")
         sys.exit(2)
@@ -78,16 +78,16 @@ def _method(written: str) -> str:
 
 
 def _fields(written: list[str]) -> dict[str, Any]:
-    """Return fields as they are written: `name=text`, or `name:=json`."""
+    """Return the values of fields written as `name=text` or `name:=json`; end with exit code 2 for any other form."""
     found: dict[str, Any] = {}
     for each in written:
         name, sign, value = each.partition("=")
         if not sign or not name.strip(":"):
-            fail(f"`{each}` is no field; write `name=text`, or `name:=json`")
+            fail(f"`{each}` is not a field; write `name=text`, or `name:=json`")
             sys.exit(2)
         try:
             found[name.removesuffix(":")] = parse_json(value) if name.endswith(":") else value
         except ValueError:
-            fail(f"`{value}` behind `{name}=` is not JSON")
+            fail(f"`{value}` after `{name}=` is not JSON; write valid JSON, or `{name.removesuffix(':')}=` for a text")
             sys.exit(2)
     return found

@@ -9,7 +9,7 @@ from headgate.cli.output import print_table
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    resources = add_command_group(app, "resource", "Resources of the organization.")
+    resources = add_command_group(app, "resource", "Resources: everything that access is decided on.")
     resources.command("list")(list_resources)
 
 

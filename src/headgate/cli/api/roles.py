@@ -13,22 +13,22 @@ Name = Annotated[str, typer.Argument(help="the name of the role")]
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    roles = add_command_group(app, "role", "Roles of the models and of the organization.")
+    roles = add_command_group(
+        app, "role", "Roles that can be assigned: those of the access models, and the organization's own."
+    )
     roles.command("list")(list_roles)
     roles.command("set")(set_role)
     roles.command("delete")(delete_role)
 
 
 def list_roles() -> None:
-    """Show the roles that can be assigned, and the types of resources that each can be assigned on."""
+    """Show the roles, and the types of resources on which each can be assigned."""
     rows = ((each["name"], each["model"], ", ".join(each["on"])) for each in every("/roles"))
     print_table(("role", "model", "on"), list(rows))
 
 
-def set_role(
-    name: Name, permissions: Annotated[list[str], typer.Argument(help="the permissions that the role consists of")]
-) -> None:
-    """Create a role of the organization, or replace its permissions."""
+def set_role(name: Name, permissions: Annotated[list[str], typer.Argument(help="the permissions of the role")]) -> None:
+    """Create a role of the organization, or replace the permissions of an existing one."""
     answer = send_request("PUT", api_path("roles", name), body={"permissions": permissions})
     say(f"role {name} ({format_revision(answer)})")
 

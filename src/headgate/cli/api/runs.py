@@ -50,7 +50,7 @@ def show_run(run: Run) -> None:
     said = {
         "pipeline": found["name"],
         "state": f"{found['state']}{': ' + found['why'] if found['why'] else ''}",
-        "begun by": f"{found['trigger']}{' of ' + found['by'] if found['by'] else ''}",
+        "started by": f"{found['trigger']}{' of ' + found['by'] if found['by'] else ''}",
         "queued": format_time(found["queued"]),
         "started": format_time(found["started"]),
         "ended": format_time(found["ended"]),
@@ -67,7 +67,7 @@ def show_run(run: Run) -> None:
 def show_log(
     run: Run,
     *,
-    until_end: Annotated[bool, typer.Option("--follow", help="go on until the run has ended")] = False,
+    until_end: Annotated[bool, typer.Option("--follow", help="show new lines until the run has ended")] = False,
 ) -> None:
     """Show the log of a run."""
     if until_end:
@@ -77,19 +77,19 @@ def show_log(
 
 
 def cancel_run(run: Run) -> None:
-    """Cancel a run that is running or queued."""
+    """Cancel a queued or running run."""
     say(f"{run} is cancelled (revision {send_request('POST', api_path('runs', run, 'cancel'))['revision']})")
 
 
 def retry_run(run: Run, *, detach: Detach = False) -> None:
-    """Repeat a run that has ended as a new run, and show its progress."""
+    """Repeat a finished run as a new run, and show its progress."""
     attend(send_request("POST", api_path("runs", run, "retry"))["run"], detach=detach)
 
 
 def attend(run: str, *, detach: bool = False) -> None:
-    """Show how a run goes until it has ended. Raises `ApiError` unless it has succeeded.
+    """Show the progress of a run until it has ended. Raises `ApiError` unless the run succeeded.
 
-    Ctrl-C asks whether to cancel it, where somebody is there to answer; else it goes on by itself.
+    Ctrl-C asks whether to cancel the run, if there is a terminal; without one, the run continues.
     """
     if detach:
         say(f"run {run} is queued; `headgate run show-log --follow {run}` shows its progress")
@@ -100,7 +100,7 @@ def attend(run: str, *, detach: bool = False) -> None:
         _leave(run)
         return
     if found["state"] != "succeeded":
-        why = f": {found['why']}" if found["why"] else "; its log says why"
+        why = f": {found['why']}" if found["why"] else f"; `headgate run show-log {run}` shows the reason"
         raise ApiError(
             f"the run `{run}` {'was ' if found['state'] in ('cancelled', 'refused') else ''}{found['state']}{why}"
         )
@@ -112,7 +112,7 @@ def _leave(run: str) -> None:
         cancel_run(run)
         return
     say(
-        f"\nthe run goes on; `headgate run show-log --follow {run}` shows its progress, `headgate run cancel {run}` cancels it"
+        f"\nthe run continues; `headgate run show-log --follow {run}` shows its progress, `headgate run cancel {run}` cancels it"
     )
 
 

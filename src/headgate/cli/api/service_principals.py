@@ -13,7 +13,9 @@ Name = Annotated[str, typer.Argument(help="the name or id of the service princip
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    programs = add_command_group(app, "service-principal", "Programs that act with tokens of their own.")
+    programs = add_command_group(
+        app, "service-principal", "Service principals: programs that act with tokens of their own."
+    )
     programs.command("list")(list_service_principals)
     programs.command("create")(create_service_principal)
     programs.command("delete")(delete_service_principal)
@@ -21,18 +23,21 @@ def register(app: typer.Typer) -> None:
 
 def list_service_principals() -> None:
     """Show the service principals that you may see."""
-    print_table(("name", "ends"), [(each["name"], format_time(each["ends"])) for each in every("/service-principals")])
+    print_table(
+        ("name", "expires"), [(each["name"], format_time(each["ends"])) for each in every("/service-principals")]
+    )
 
 
 def create_service_principal(
     name: Annotated[str, typer.Argument(help="the name of the new service principal")],
-    role: Annotated[str | None, typer.Option(help="the role on the organization")] = None,
-    scope: Annotated[str | None, typer.Option(help="a scope of the model, instead of a role")] = None,
+    role: Annotated[str | None, typer.Option(help="the role of the service principal on the organization")] = None,
+    scope: Annotated[str | None, typer.Option(help="a scope of the access model, in place of a role")] = None,
     resource: Annotated[
-        str | None, typer.Option(help="the resource that it belongs to; the organization if left out")
+        str | None,
+        typer.Option(help="the resource that the service principal belongs to; the organization if left out"),
     ] = None,
 ) -> None:
-    """Create a service principal."""
+    """Create a service principal; `headgate token create --principal NAME` creates its token."""
     fields = {"name": name, "role": role, "scope": scope, "place": resource}
     answer = send_request("POST", "/service-principals", body=given_fields(fields))
     say(f"service principal {name} ({format_revision(answer)})")

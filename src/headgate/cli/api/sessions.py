@@ -1,4 +1,4 @@
-"""`headgate session`: the sessions of the user that is logged in."""
+"""`headgate session`: the sessions of the logged-in user."""
 
 import os
 from typing import Annotated
@@ -13,7 +13,7 @@ from headgate.cli.session_file import forget, kept_session
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    sessions = add_command_group(app, "session", "Your sessions.")
+    sessions = add_command_group(app, "session", "Your login sessions.")
     sessions.command("list")(list_sessions)
     sessions.command("delete")(delete_session)
 
@@ -32,11 +32,13 @@ def list_sessions() -> None:
         )
         for each in send_request("GET", "/sessions")
     ]
-    print_table(("id", "began", "ends", "how", "address", "agent", "this one"), rows)
+    print_table(("id", "began", "expires", "login by", "address", "agent", "current"), rows)
 
 
-def delete_session(id: Annotated[str, typer.Argument(help="the id of the session, as `list` shows it")]) -> None:
-    """Delete one of your sessions, also one of another machine: it ends at once."""
+def delete_session(
+    id: Annotated[str, typer.Argument(help="the id of the session, which `headgate session list` shows")],
+) -> None:
+    """Delete one of your sessions, on this or another machine. It ends at once."""
     is_current = send_request("GET", "/session")["id"] == id
     secret = require_token()
     send_delete(api_path("sessions", id))

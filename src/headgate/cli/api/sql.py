@@ -1,4 +1,4 @@
-"""SQL from the command line: a statement as yourself, its progress, and its rows in the form that is wanted."""
+"""`headgate sql`: run a SQL statement as the caller, show its progress, and print its rows in a chosen format."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -13,7 +13,7 @@ from headgate.cli.finite_numbers import parse_json
 from headgate.cli.output import build_progress, errors, note, print_table, say, write_csv, write_json
 
 _WAIT = 0.5
-"""Seconds that one answer is waited for, so that progress shows."""
+"""Seconds that one request waits for the statement; between two requests the progress is shown."""
 _PAGE = 10_000
 _ARROW = "application/vnd.apache.arrow.stream"
 
@@ -29,7 +29,8 @@ def sql(
     statement: Annotated[str, typer.Argument(help="one SQL statement")],
     limit: Annotated[int | None, typer.Option(help="the most rows to show; 100 for a table, else 1000")] = None,
     format: Annotated[
-        Format, typer.Option(help="the form of the rows; `json` is one object for each row, `arrow` is a stream")
+        Format,
+        typer.Option(help="the format of the rows; `json` is one object for each row, `arrow` is an Arrow stream"),
     ] = "table",
     param: Annotated[
         list[str] | None,
@@ -37,9 +38,11 @@ def sql(
             metavar="NAME=VALUE", help="the value of `:NAME` in the statement, as JSON or text; can be repeated"
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="the file to write; needed for `arrow`")] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the file to write; required for `arrow`, unused otherwise")
+    ] = None,
 ) -> None:
-    """Run a SQL statement on Spark with your rights. Ctrl-C cancels it."""
+    """Run a SQL statement on Spark with your privileges. Ctrl-C cancels it."""
     body: dict[str, Any] = {"statement": statement, "parameters": dict(map(_parameter, param or ())) or None}
     if format == "arrow":
         _stream({**body, "limit": limit}, output)
@@ -50,11 +53,11 @@ def sql(
     if names:
         {"table": _table, "json": _json, "csv": _csv}[format](names, _rows(answer))
     if answer["more"]:
-        note(f"(the first {limit} rows; there are more)")
+        note(f"(the first {limit} rows; there are more, and `--limit` shows more)")
 
 
 def _ended(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the statement once it has ended, with how far it is on the screen while it has not."""
+    """Return the statement after it has ended; until then, show its progress. Ctrl-C cancels the statement."""
     if answer["state"] == "running":
         path = f"/sql{api_path(answer['id'])}"
         try:
@@ -76,7 +79,7 @@ def _progress(found: dict[str, int]) -> str:
 
 
 def _rows(answer: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield all rows, part after part; what is kept of them on the other side goes with the last one."""
+    """Yield all rows, part after part; after the last part, delete the result that the server keeps."""
     yield from answer["rows"]
     if answer["id"] is None:
         return
@@ -102,7 +105,7 @@ def _csv(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
 
 def _stream(body: dict[str, Any], output: Path | None) -> None:
     if output is None:
-        raise ApiError("an Arrow stream is written to a file; name it with `--output`")
+        raise ApiError("`--format arrow` writes a file; name the file with `--output`")
     headers = {"authorization": f"Bearer {require_token()}", "accept": _ARROW}
     with httpx.stream("POST", f"{configured_url()}/api/v1/sql", json=body, headers=headers, timeout=None) as answer:  # noqa: S113
         if answer.is_error:
@@ -117,7 +120,7 @@ def _stream(body: dict[str, Any], output: Path | None) -> None:
 def _parameter(text: str) -> tuple[str, Any]:
     name, found, value = text.partition("=")
     if not (name and found):
-        raise ApiError(f"`{text}` names no value; write `NAME=VALUE`")
+        raise ApiError(f"`{text}` is not a parameter; write `NAME=VALUE`")
     try:
         read = parse_json(value)
     except ValueError:

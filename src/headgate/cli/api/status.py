@@ -1,4 +1,4 @@
-"""`headgate status`: whether the deployment answers, and as whom the caller is known there."""
+"""`headgate status`: whether the deployment answers, and the caller's name and organization."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status() -> None:
-    """Show whether the API and Spark answer, and your name and organization there."""
+    """Show whether the API and Spark answer, and your name, organization and credential."""
     where = deployment_address()
     health = httpx.get(f"{where}/api/v1/health")
     if health.is_error:
@@ -29,7 +29,7 @@ def status() -> None:
 
 
 def describe_health(health: dict[str, Any], where: httpx.URL) -> str:
-    """Return whether the API and Spark answer, and the address of Spark Connect where there is one."""
+    """Return the state of the API and of Spark as text, with the address of Spark Connect if it is served."""
     port = health.get("spark_port")
     address = f" at {connect_address(where.host, port, tls=where.scheme == 'https')}" if port else ""
     return f"api {health['api']}, spark {health.get('spark', 'off')}{address}"

@@ -14,7 +14,7 @@ Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of t
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    teams = add_command_group(app, "team", "Teams and domains of the ownership tree, and their members.")
+    teams = add_command_group(app, "team", "Teams and domains: the nodes of the ownership tree, and their members.")
     teams.command("list")(list_teams)
     teams.command("create")(create_team)
     teams.command("add-member")(add_member)
@@ -29,9 +29,11 @@ def list_teams() -> None:
 
 def create_team(
     name: Annotated[str, typer.Argument(help="the name of the new team")],
-    parent: Annotated[str, typer.Option(help="the team or domain above it")] = "organization",
+    parent: Annotated[str, typer.Option(help="the team or domain above the new one")] = "organization",
     *,
-    domain: Annotated[bool, typer.Option("--domain", help="create a domain, which holds teams")] = False,
+    domain: Annotated[
+        bool, typer.Option("--domain", help="create a domain, which contains teams, in place of a team")
+    ] = False,
 ) -> None:
     """Create a team or a domain."""
     answer = send_request("POST", "/domains" if domain else "/teams", body={"name": name, "parent": parent})

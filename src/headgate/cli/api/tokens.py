@@ -14,26 +14,26 @@ Principal = Annotated[str | None, typer.Option(help="the principal of the token;
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    tokens = add_command_group(app, "token", "API tokens.")
+    tokens = add_command_group(app, "token", "API tokens: secrets by which users and programs call Headgate.")
     tokens.command("list")(list_tokens)
     tokens.command("create")(create_token)
     tokens.command("revoke")(revoke_token)
 
 
 def list_tokens(principal: Principal = None) -> None:
-    """Show tokens, without their secrets."""
+    """Show the tokens of a principal, without their secrets."""
     rows = (
         (each["id"], each["label"], format_time(each["ends"]), format_time(each["last_used"]))
         for each in every("/tokens", principal=principal)
     )
-    print_table(("id", "label", "ends", "last used"), list(rows))
+    print_table(("id", "label", "expires", "last used"), list(rows))
 
 
 def create_token(
     principal: Principal = None,
     label: Annotated[str, typer.Option(help="the purpose of the token")] = "",
     days: Annotated[
-        float | None, typer.Option(callback=require_finite, help="the days after which the token expires")
+        float | None, typer.Option(callback=require_finite, help="the number of days after which the token expires")
     ] = None,
     resource: Annotated[
         list[str] | None, typer.Option(help="the only resource the token is valid for; can be repeated")
@@ -41,7 +41,9 @@ def create_token(
     action: Annotated[
         list[str] | None, typer.Option(help="the only action the token is valid for; can be repeated")
     ] = None,
-    replaces: Annotated[str | None, typer.Option(metavar="ID", help="the token to revoke at the same time")] = None,
+    replaces: Annotated[
+        str | None, typer.Option(metavar="ID", help="the id of a token to revoke at the same time")
+    ] = None,
 ) -> None:
     """Create a token and print its secret, which is shown only once."""
     fields = {
@@ -56,5 +58,5 @@ def create_token(
 
 
 def revoke_token(id: Annotated[str, typer.Argument(help="the id of the token")]) -> None:
-    """Revoke a token at once."""
+    """Revoke a token. It stops working at once."""
     say(f"the token is revoked ({format_revision(send_request('DELETE', api_path('tokens', id)))})")

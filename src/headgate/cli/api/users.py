@@ -13,7 +13,7 @@ Name = Annotated[str, typer.Argument(help="the name or id of the user")]
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    users = add_command_group(app, "user", "Users of one organization; their logins are `deployment-user`.")
+    users = add_command_group(app, "user", "Users of an organization; `deployment-user` manages their logins.")
     users.command("list")(list_users)
     users.command("create")(create_user)
     users.command("delete")(delete_user)
@@ -31,7 +31,7 @@ def create_user(
         str | None, typer.Option(help="the resource that the user belongs to; the organization if left out")
     ] = None,
 ) -> None:
-    """Create a user. A user that the deployment has already joins by `headgate invitation`."""
+    """Create a user. A user that the deployment has already joins by an invitation (`headgate invitation create`)."""
     fields = {"name": name, "role": role, "place": resource}
     answer = send_request("POST", "/users", body=given_fields(fields))
     say(f"{name} is in the organization as {role} ({format_revision(answer)})")

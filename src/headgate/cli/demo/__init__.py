@@ -1,4 +1,4 @@
-"""The demo: real data under access control, four people, and Spark saying no with a reason."""
+"""The demo: real data under access control, four people, and refusals of Spark with their reasons."""
 
 import signal
 import threading
@@ -23,14 +23,14 @@ from headgate.control.organizations.commands import ORGANIZATION
 
 
 def run_demo(settings: Settings, *, once: bool) -> int:
-    """Tell the story, then serve until Ctrl-C; returns the exit code: 1 if any expectation failed.
+    """Run the demo, then serve until Ctrl-C; return the exit code: 1 if an attempt did not end as expected.
 
-    Raises `DemoError` if the demo cannot go on.
+    Raises `DemoError` if the demo cannot continue.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     began = time.monotonic()
-    # Not in the data folder or the cache: no connection reaches those.
+    # Not in the data folder or the cache: no connection may read files of those.
     folder = unpack_data(settings.folder.with_name(f"{settings.folder.name}-files"))
     egress = settings.egress.extend(ORGANIZATION, EgressRules((PurePosixPath(folder),)))
     with run_in_background(replace(settings, owner=PARTS[0].name, egress=egress), say) as server:
@@ -46,8 +46,8 @@ def run_demo(settings: Settings, *, once: bool) -> int:
 
 
 def _try(server: Server, people: list[Person], began: float) -> bool:
-    """Let everybody try everything, and print it; returns whether all went as expected."""
-    with console.status("everybody tries everything") as status:
+    """Make every attempt as every person, and print the results; return whether all are as expected."""
+    with console.status("each person makes each attempt") as status:
         tried = try_everything(
             server, people, lambda each: status.update(build_progress(f"{each.person.name}: {each.thing.title}"))
         )
@@ -55,18 +55,18 @@ def _try(server: Server, people: list[Person], began: float) -> bool:
     print_refusals(people, tried)
     at_once = revoke_in_a_live_session(people)
     good = sum(each.as_expected for each in tried)
-    say(f"\n{good} of {len(tried)} attempts ended as they should; {time.monotonic() - began:.0f} s in all")
+    say(f"\n{good} of {len(tried)} attempts ended as expected; {time.monotonic() - began:.0f} s in all")
     return at_once and good == len(tried)
 
 
 @contextmanager
 def _naming_the_rescue(folder: Path) -> Iterator[None]:
-    """Add to a `DemoError` what to do about data that the demo cannot go on with."""
+    """Add the next step to an error that ends the demo: delete its data and run it again."""
     try:
         yield
     except (DemoError, AttemptRefusedError) as error:
         raise DemoError(
-            f"the demo cannot go on: {error}; to begin with new data, delete the folder `{folder}` and run it again"
+            f"the demo cannot continue: {error}; to begin with new data, delete the folder `{folder}` and run the demo again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The ten things that everybody tries, and what should come of it for whom."""
+"""The attempts of the demo: what each person tries, and which persons should succeed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,10 @@ SALARIES = "lake.secret.salaries"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Something to try; `may` names who should get it. `question` is the action and resource to ask why about."""
+    """One attempt; `may` are the names of the persons that should succeed.
+
+    `question` is the action and resource by which a refusal is explained.
+    """
 
     title: str
     may: frozenset[str]
@@ -28,7 +31,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of it: allowed, or refused with the endpoint's own words, or something else went wrong."""
+    """The result of an attempt: allowed, refused with the text of the endpoint, or `broken` by any other error."""
 
     thing: Attempt
     person: Person
@@ -38,12 +41,12 @@ class Result:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the one who should get it did, and nobody else."""
+        """Whether the attempt succeeded if the person may make it, and was refused if not."""
         return not self.broken and self.allowed == (self.person.name in self.thing.may)
 
 
 def list_attempts(server: "Server") -> list[Attempt]:
-    """Return the ten, two of them also through the API and the REST catalog."""
+    """Return the attempts: ten, of which two are repeated through the API and the REST catalog."""
     everybody = frozenset(("ada", "ed", "vic"))
     writers = frozenset(("ada", "ed"))
     owner = frozenset(("ada",))
@@ -82,12 +85,12 @@ def list_attempts(server: "Server") -> list[Attempt]:
             ("table.drop", "lake.trusted.scratch_{person}"),
         ),
         Attempt("run the pipeline delays_by_carrier", writers, _run, ("query.trigger", "delays_by_carrier")),
-        Attempt("give sam a look at the salaries", owner, _give, None),
+        Attempt("let sam read the salaries", owner, _give, None),
     ]
 
 
 def try_everything(server: "Server", people: list[Person], watch: Callable[[Result], None]) -> list[Result]:
-    """Let everybody try everything, in order; `watch` hears each outcome."""
+    """Make every attempt as every person, in order, and return the results; `watch` is called with each."""
     tried: list[Result] = []
     for thing in list_attempts(server):
         for person in people:
@@ -101,7 +104,7 @@ def _try(thing: Attempt, person: Person) -> Result:
         thing.attempt(person)
     except AttemptRefusedError as error:
         return Result(thing, person, allowed=False, words=str(error))
-    except Exception as error:  # noqa: BLE001 (whatever a client library raises is looked at)
+    except Exception as error:  # noqa: BLE001 (client libraries raise errors of many types)
         refusal = _refusal(error)
         return Result(
             thing, person, allowed=False, words=refusal or f"{type(error).__name__}: {error}", broken=not refusal
@@ -110,7 +113,7 @@ def _try(thing: Attempt, person: Person) -> Result:
 
 
 def _refusal(error: Exception) -> str:
-    """Return the words of a refusal of Spark's, the gateway's or the catalog's client; empty if it was none."""
+    """Return the text of a refusal by Spark, the gateway or the catalog; empty for any other error."""
     from pyiceberg.exceptions import ForbiddenError, NoSuchTableError
     from pyspark.errors import PySparkException
 

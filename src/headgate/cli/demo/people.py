@@ -1,4 +1,4 @@
-"""The four people of the demo, and the ways in which each of them comes through the endpoints."""
+"""The four people of the demo, and the clients by which each of them uses the endpoints."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Who somebody is in the story, and what they hold: (role, resource)."""
+    """A person of the demo as it is scripted: name, title, and the roles held, as (role, resource)."""
 
     name: str
     what: str
@@ -32,11 +32,11 @@ PARTS = (
 
 
 class AttemptRefusedError(Exception):
-    """An endpoint said no; the message is its own."""
+    """An endpoint refused an attempt; the message is the text of the refusal."""
 
 
 class Person:
-    """Somebody with a token: at the API, in Spark and at the REST catalog."""
+    """A person with a token, and clients of the API, Spark and the REST catalog that use it."""
 
     def __init__(self, part: Persona, token: str, url: str, spark_port: int) -> None:
         self.part = part
@@ -57,27 +57,27 @@ class Person:
         return answer.json()
 
     def ensure(self, method: str, path: str, body: Any) -> None:
-        """Call the API; what is there already is as good. Raises `DemoError` for any other failure."""
+        """Call the API to create an object; one that exists already is accepted. Raises `DemoError` for any other failure."""
         answer = self._http.request(method, path, json=body)
         if answer.status_code != httpx.codes.CONFLICT:
             _require_success(answer)
 
     @cached_property
     def spark(self) -> "SparkSession":
-        """One live session through the stock Spark Connect client."""
+        """A live session of the stock Spark Connect client."""
         from headgate.spark.sql.client import connect
 
         return connect(self.spark_port, self.token)
 
     @cached_property
     def catalog(self) -> "Catalog":
-        """The REST catalog through PyIceberg."""
+        """The client of the REST catalog: PyIceberg."""
         from pyiceberg.catalog import load_catalog
 
         return load_catalog("lake", type="rest", uri=f"{self._url}/iceberg", token=self.token)
 
     def close(self) -> None:
-        """End the session, if there is one, and the connections."""
+        """Close the Spark session, if one is open, and the HTTP connections."""
         if "spark" in self.__dict__:
             self.spark.stop()
         self._http.close()

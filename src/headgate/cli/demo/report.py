@@ -1,4 +1,4 @@
-"""What the demo prints: the grid of who could do what, each refusal with its reason, and how to go on."""
+"""The report of the demo: the grid of results, each refusal with its reason, and how to continue."""
 
 import sys
 
@@ -13,9 +13,12 @@ from headgate.cli.output import print_drawing, say
 
 
 def print_grid(people: list[Person], tried: list[Result]) -> None:
-    """Print who could do what. A cell that did not end as it should is marked."""
+    """Print which person could do what, as a grid. A cell with an unexpected result is marked."""
     grid = Table(
-        "", *(f"{each.name}\n{each.part.what}" for each in people), title="\nwho could do what", title_justify="left"
+        "",
+        *(f"{each.name}\n{each.part.what}" for each in people),
+        title="\nwhat each person could do",
+        title_justify="left",
     )
     for thing in dict.fromkeys(each.thing for each in tried):
         grid.add_row(thing.title, *(_cell(each) for each in tried if each.thing is thing))
@@ -23,8 +26,8 @@ def print_grid(people: list[Person], tried: list[Result]) -> None:
 
 
 def print_refusals(people: list[Person], tried: list[Result]) -> None:
-    """Print each refusal as its reader gets it, and the smallest assignment that would allow the action, as the owner gets it."""
-    say("\nwhy not: each refusal in its own words, and the assignment that would allow the action")
+    """Print each refusal as the person sees it, and the smallest assignment that would allow the action, as the owner sees it."""
+    say("\nwhy not: the text of each refusal, and the assignment that would allow the action")
     for thing in dict.fromkeys(each.thing for each in tried):
         same: dict[tuple[str, str], list[str]] = {}
         for each in tried:
@@ -35,11 +38,11 @@ def print_refusals(people: list[Person], tried: list[Result]) -> None:
 
 
 def print_farewell(server: Server, people: list[Person]) -> None:
-    """Print where everything is, and a snippet to paste."""
+    """Print the addresses of the endpoints, and a snippet to paste."""
     viewer = next(each for each in people if each.part.what == "viewer")
     say(f"""
 serving until Ctrl-C
-  API                   {server.url}/api/v1   (described at {server.url}/api/openapi.json)
+  API                   {server.url}/api/v1   (OpenAPI: {server.url}/api/openapi.json)
   Iceberg REST catalog  {server.url}/iceberg
   Spark Connect         sc://localhost:{server.gateway_port}
 
@@ -68,7 +71,7 @@ def _cell(each: Result) -> Text:
 
 
 def _plain(each: Result) -> str:
-    """Return the words on one line, without the name that they begin with."""
+    """Return the text of a refusal on one line, without the name of the person at its begin."""
     return " ".join(each.words.split()).removeprefix(f"{each.person.name}: ")
 
 

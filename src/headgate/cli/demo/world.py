@@ -1,4 +1,4 @@
-"""Making the lakehouse of the demo, through the same endpoints as everybody. What is there already stays."""
+"""The lakehouse of the demo, created through the public endpoints. Objects that exist already are kept."""
 
 from contextlib import suppress
 from functools import partial
@@ -21,7 +21,7 @@ SALARIES = (
 
 
 def make_people(server: Server) -> list[Person]:
-    """Return the four, each with a token of today."""
+    """Create the four people, except those that exist already, and return them, each with a token for one day."""
     token = server.settings.owner_token.read_text(encoding="utf-8").strip()
     owner = Person(PARTS[0], token, server.url, server.gateway_port)
     people = [owner]
@@ -33,13 +33,13 @@ def make_people(server: Server) -> list[Person]:
 
 
 def make_lakehouse(people: list[Person], folder: Path) -> None:
-    """Databases, a connection, roles, two pipelines run as the editor, and a secret."""
+    """Create databases, a connection, assignments, two pipelines that run as the editor, and a secret table."""
     owner, editor = people[0], people[1]
     for name in PIPELINES:
         end_runs(owner, name)
     for name in ("raw", "trusted", "secret"):
         owner.ensure("POST", "/databases", {"name": name})
-    # Made anew: an earlier demo on this data may have had its files in another folder.
+    # Created again: an earlier demo on this data may have had its files in another folder.
     with suppress(AttemptRefusedError):
         owner.call("DELETE", "/connections/nycflights13")
     owner.call("POST", "/connections", {"name": "nycflights13", "folder": str(folder)})
@@ -59,23 +59,23 @@ def make_lakehouse(people: list[Person], folder: Path) -> None:
 
 
 def end_runs(person: Person, name: str) -> None:
-    """Cancel the runs of a pipeline that a demo left when it was interrupted: the server takes them up again."""
+    """Cancel the unfinished runs of a pipeline of an interrupted demo: the server would continue them."""
     with suppress(AttemptRefusedError):  # no pipeline has this name yet
         for run in person.call("GET", "/runs", pipeline=name)["items"]:
             if run["state"] in UNDER_WAY:
                 person.call("POST", f"/runs/{run['run']}/cancel")
-                say(f"  the run of {name} that an earlier demo left is cancelled")
+                say(f"  an unfinished run of {name} from an earlier demo is cancelled")
 
 
 def run_pipeline(person: Person, name: str) -> None:
-    """Save a pipeline and run it, showing its log and progress."""
+    """Save a pipeline, run it, and show its log and progress. Raises `DemoError` unless the run succeeds."""
     source = files("headgate.cli.demo").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     person.call("PUT", f"/pipelines/{name}", yaml.safe_load(source))
     say(f"\npipeline {name}, run as {person.name}")
     run = person.call("POST", f"/pipelines/{name}/runs")["run"]
     document = follow(partial(person.call, "GET"), run)
     if document["state"] != "succeeded":
-        raise DemoError(f"the pipeline `{name}` {document['state']}; its log above says why")
+        raise DemoError(f"the run of the pipeline `{name}` {document['state']}; its log above shows the reason")
 
 
 def _make_missing(owner: Person, there: set[str], table: str, statement: str) -> None:

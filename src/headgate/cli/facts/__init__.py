@@ -1,1 +1,1 @@
-"""Commands for a facts file: its export from a data folder, and questions about it."""
+"""Commands for facts files: their export from a data folder, and decisions on them without a server."""

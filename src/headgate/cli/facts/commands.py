@@ -1,4 +1,4 @@
-"""`headgate facts`: the facts of an organization as a file, and every question of the decision core about it."""
+"""`headgate facts`: the export of an organization's facts as a file, and every question of the decision core about it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +11,21 @@ from headgate.cli.facts.options import On, With, with_options
 
 Facts = Annotated[Path, typer.Argument(metavar="FACTS", help="a facts file; `headgate facts export` writes one")]
 Principal = Annotated[
-    str, typer.Option(metavar="PRINCIPAL", help="the caller of the question: a principal, or the id of a token or run")
+    str,
+    typer.Option(
+        metavar="ID",
+        help="the id of the principal, or of its token or run; not a name: a facts file has only ids of principals",
+    ),
 ]
 Action = Annotated[str, typer.Argument(metavar="ACTION", help="an action, for example table.select")]
-Place = Annotated[str, typer.Argument(metavar="RESOURCE", help="an id or a full name, for example lake.raw.flights")]
+Place = Annotated[
+    str, typer.Argument(metavar="RESOURCE", help="a resource by full name or id, for example lake.raw.flights")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    facts = add_command_group(app, "facts", "Questions about a facts file, without a server, and its export.")
+    facts = add_command_group(app, "facts", "Facts files: export one, and ask it about access, without a server.")
     facts.command("export")(export_facts)
     facts.command("check")(with_options(check))
     facts.command("list-resources")(with_options(list_resources))
@@ -30,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(facts: Facts, action: Action, resource: Place, principal: Principal, more: With, on: On) -> int:
-    """Check whether PRINCIPAL may do ACTION on RESOURCE. The exit code is 0 for allow, 1 for deny, 2 for a fault."""
+    """Check whether a principal may do ACTION on RESOURCE. The exit code is 0 for allow, 1 for deny, 2 for an error."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import caller_of, question_of, resource_of
     from headgate.cli.facts.output import print_decision
@@ -46,7 +52,7 @@ def check(facts: Facts, action: Action, resource: Place, principal: Principal, m
 
 
 def list_resources(facts: Facts, action: Action, principal: Principal, on: On) -> int:
-    """Show the resources on which PRINCIPAL may do ACTION."""
+    """Show the resources on which a principal may do ACTION."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import action_of, caller_of
     from headgate.cli.facts.output import print_resources
@@ -61,7 +67,7 @@ def list_resources(facts: Facts, action: Action, principal: Principal, on: On) -
 
 
 def list_principals(facts: Facts, action: Action, resource: Place, on: On) -> int:
-    """Show the principals that may do ACTION on RESOURCE."""
+    """Show the ids of the principals that may do ACTION on RESOURCE."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import action_of, resource_of
     from headgate.cli.facts.output import print_people
@@ -82,13 +88,13 @@ def explain(
     more: With,
     on: On,
     reveal: Annotated[  # noqa: FBT002 (an option of the command line)
-        bool, typer.Option("--reveal", help="show also what PRINCIPAL may not see, since you have the facts")
+        bool, typer.Option("--reveal", help="show also what the principal may not see")
     ] = False,
 ) -> int:
-    """Explain why PRINCIPAL may or may not do ACTION on RESOURCE, and which assignments would change that.
+    """Explain why a principal may or may not do ACTION on RESOURCE, and which assignments would allow it.
 
-    The answer is the one that PRINCIPAL would get: a name that does not exist is answered like one that PRINCIPAL may not
-    see. The exit code is that of `check`.
+    The answer is the one that the principal would get: a name that does not exist gets the same answer as one that the
+    principal may not see. The exit code is that of `check`.
     """
     from headgate.cli.facts.explain import print_explanation
 
@@ -100,7 +106,7 @@ def what_if(
     changes: Annotated[Path, typer.Argument(metavar="CHANGES", help="a file of changes as JSON, one on each line")],
     on: On,
 ) -> int:
-    """Show the effect of changes: decisions that flip, losses and gains of each principal, pipelines that break or open."""
+    """Show the effect of changes: actions that each principal gains or loses, and pipelines that break or open."""
     from headgate.cli.facts.facts_file import changes_of, opened
     from headgate.cli.facts.impact import print_consequences
     from headgate.cli.facts.options import AskError
@@ -110,7 +116,7 @@ def what_if(
     try:
         found = foreseen(moment.answers, proposed, moment.now)
     except KeyError as error:
-        raise AskError(f"a change in `{changes}` is about `{error.args[0]}`, which is not there") from None
+        raise AskError(f"a change in `{changes}` refers to `{error.args[0]}`, which the facts do not contain") from None
     print_consequences(moment.answers.facts, found, json=on.json)
     return 0
 
@@ -120,7 +126,7 @@ def diff(
     earlier: Annotated[int, typer.Argument(metavar="EARLIER", help="the revision to compare with")],
     on: On,
 ) -> int:
-    """Show the decisions that differ from those at an EARLIER revision, each with its models and its time."""
+    """Show the decisions that differ from those at an EARLIER revision. Each revision has its own models and time."""
     from dataclasses import replace
 
     from headgate.cli.facts.facts_file import opened

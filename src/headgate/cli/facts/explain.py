@@ -1,4 +1,4 @@
-"""`headgate facts explain`: a tree of the ways that allow, or of what is missing and what would fix it."""
+"""`headgate facts explain`: a tree of the grant paths of an allow, or of the reason and the fixes of a deny."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path as File
@@ -21,7 +21,7 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
 _MANY = 5
-"""So many approvers are named; JSON names them all."""
+"""The most approvers that a line names; JSON names them all."""
 
 
 def print_explanation(file: File, asked: tuple[str, str, str], more: With, on: On, *, reveal: bool) -> int:
@@ -87,16 +87,16 @@ def _tree(facts: Snapshot, found: Explanation) -> Tree:
 
 
 def _branch(line: str, *below: str) -> Tree:
-    # As text: what stands in brackets is no markup here.
+    # As `Text`, so that brackets in a name are not parsed as markup.
     tree = Tree(Text(line))
     tree.children.extend(map(_branch, below))
     return tree
 
 
 def _ways(facts: Snapshot, paths: Sequence[GrantPath]) -> Iterator[str]:
-    """Yield each way once, with all roles that it gives."""
+    """Yield a line for each assignment that allows the action, with all roles that it gives."""
     if not paths:
-        yield "it takes no role, and its conditions hold"
+        yield "the action needs no role, and its conditions hold"
     ways: dict[GrantPath, list[str]] = {}
     for path in _sorted(paths):
         way = GrantPath("", path.subject, path.assigned_role, path.assigned_on, path.weakest, path.reason)
@@ -115,14 +115,14 @@ def _way(facts: Snapshot, way: GrantPath, roles: Iterable[str]) -> Iterator[str]
     yield f"{way.subject} was assigned {way.assigned_role} on {name_text(facts, way.assigned_on)}"
     given = [role for role in dict.fromkeys(roles) if role != way.assigned_role]
     yield f", which gives {', '.join(given)}" if given else ""
-    yield f" (the weakest of what it touches: {name_text(facts, way.weakest)})" if way.weakest else ""
+    yield f" (limited by {name_text(facts, way.weakest)}, where the role is weakest)" if way.weakest else ""
     yield f", for {way.reason}" if way.reason else ""
 
 
 def _needed(facts: Snapshot, fix: Fix, needed: RequiredAssignment) -> str:
     named = " or ".join(needed.approvers[:_MANY])
     more = f" or {len(needed.approvers) - _MANY} more" if len(needed.approvers) > _MANY else ""
-    return f"{needed.role} on {name_text(facts, needed.resource)} for {fix.subject}, which {named}{more} can give"
+    return f"{needed.role} on {name_text(facts, needed.resource)} for {fix.subject}, which {named}{more} can assign"
 
 
 def _json(facts: Snapshot, found: Explanation) -> dict[str, Any]:

@@ -1,14 +1,16 @@
-"""A facts file, opened to be asked: at a revision, under the models that it names, at a time."""
+"""Reads facts files, and prepares decisions on them: at a revision, under the models that the file names, at a time."""
 
 import re
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from headgate.cli.errors import describe_unreadable
 from headgate.cli.facts.options import AskError, On
 from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
@@ -33,9 +35,10 @@ _PACKAGE = files("headgate.model")
 
 
 def opened(path: Path, on: On) -> EvaluatedSide:
-    """Return what answers on a facts file.
+    """Return the evaluator for a facts file, and the time to evaluate at.
 
-    Raises `AskError`, `FactsError`, `PastError`, `ModelError` or `OSError` for what cannot be had.
+    Raises `AskError` for a file that cannot be read or an invalid time, `FactsError` for an invalid facts file, `PastError`
+    for a revision or model that is not available, and `ModelError` for an invalid model file.
     """
     state, past = state_of(path, on.revision), on.revision is not None
     models = models_of(state, [read_model_file(each) for each in on.model_file], past=past)
@@ -43,67 +46,82 @@ def opened(path: Path, on: On) -> EvaluatedSide:
 
 
 def state_of(path: Path, revision: int | None) -> State:
-    """Return the state at a revision of a facts file, or at its end."""
-    with path.open(encoding="utf-8") as lines:
+    """Return the state at a revision of a facts file, or at its last revision. Raises `AskError` if it cannot be read."""
+    with _reading(path, "; `headgate facts export` writes a facts file"), path.open(encoding="utf-8") as lines:
         states = read_history(lines)
         return deque(states, maxlen=1).pop() if revision is None else state_at(states, revision)
 
 
 def answering(models: Models, facts: Snapshot, engine: Answering) -> Answers:
-    """Return what answers on facts."""
+    """Return the chosen evaluator over facts: the compiled engine or the reference."""
     return Engine(models, facts) if engine is Answering.ENGINE else Reference(models, facts)
 
 
 def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
-    """Return the models in force: those that are given, else the shipped ones.
+    """Return the models in force: the given ones, and for each other name the shipped one.
 
-    In the past the source has to be that of then. Now another one of that name will do, and is said to be another.
+    At a past revision a model must have the source of that time, or `PastError` is raised. At the newest revision a shipped
+    model of the same name with another source is accepted, with a note.
     """
     chosen = {model.name: model for model in given}
     for name in state.sources.keys() & set(MODELS) - chosen.keys():
         shipped, written = read_shipped_model(name), state.sources[name]
-        other = written not in (shipped.hash, "")  # facts that are written by hand do not say which source it was
+        other = written not in (shipped.hash, "")  # facts written by hand have no hash of the source
         if not (other and past):
             chosen[name] = shipped
         if other and not past:
-            said = (
-                f"headgate: the facts were written under another source of the model `{name}` than the one that is here"
+            note(
+                f"headgate: the facts were written under another version of the model `{name}`; the shipped one decides"
             )
-            note(said)
     try:
         return in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
     except PastError as error:
-        raise PastError(f"{error}; name its file with `--model-file`") from None
+        raise PastError(f"{error}; pass its file with `--model-file`") from None
 
 
 @cache
 def read_shipped_model(name: str) -> Model:
-    """Return a model of the package."""
+    """Return a shipped model."""
     text = (_PACKAGE / "models" / f"{name}.yaml").read_text(encoding="utf-8")
     return load_model(text, shipped_vocabulary(), f"{name}.yaml", CONDITIONS)
 
 
 def read_model_file(path: Path) -> Model:
-    """Return the model of a file. Raises `ModelError` for its mistakes."""
-    return load_model(path.read_text(encoding="utf-8"), shipped_vocabulary(), str(path), CONDITIONS)
+    """Return the model of a file. Raises `AskError` if it cannot be read, `ModelError` for its mistakes."""
+    with _reading(path):
+        text = path.read_text(encoding="utf-8")
+    return load_model(text, shipped_vocabulary(), str(path), CONDITIONS)
 
 
 def changes_of(path: Path) -> tuple[Change, ...]:
-    """Return the changes of a file, one on each line."""
-    with path.open(encoding="utf-8") as lines:
+    """Return the changes of a file, one on each line. Raises `AskError` if it cannot be read."""
+    with _reading(path), path.open(encoding="utf-8") as lines:
         return tuple(read_changes(lines))
 
 
+@contextmanager
+def _reading(path: Path, hint: str = "") -> Iterator[None]:
+    """Raise `AskError` for a file that cannot be read; `hint` follows for a missing one."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise AskError(f"{describe_unreadable(path, error)}{hint}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise AskError(describe_unreadable(path, error)) from None
+
+
 def time_of(at: str | None, state: State, *, past: bool) -> float:
-    """Return the time to ask at (seconds since the epoch): a given one, that of the past state, or now."""
+    """Return the time to evaluate at (seconds since the epoch): the given one, that of a past state, or now."""
     base = state.at if past else time.time()
     later = _LATER.fullmatch(at or "+0m")
     if at is None or later:
         if base is None:
-            raise AskError(f"nobody says when revision {state.facts.revision} was written; add `--at TIME`")
+            raise AskError(f"the facts do not state when revision {state.facts.revision} was written; add `--at TIME`")
         return base + (float(later[1]) * _SECONDS[later[2]] if later else 0.0)
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:
-        raise AskError(f"`{at}` is no time; write one like `2026-11-21T09:00`, or a shift like `+30d`") from None
+        raise AskError(
+            f"`{at}` is not a time; write one such as `2026-11-21T09:00`, or an offset such as `+30d`"
+        ) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

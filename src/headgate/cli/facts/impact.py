@@ -1,4 +1,4 @@
-"""What follows, or differs, as tables: people, pipelines, and how much of each."""
+"""The effect of changes, or the difference of two sides, as tables of principals and pipelines with a summary."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,11 +11,11 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 
 _MANY = 3
-"""So many names stand in a cell; JSON has them all."""
+"""The most names in a cell; JSON has them all."""
 
 
 class _Alike(NamedTuple):
-    """What several effects have in common."""
+    """The properties by which effects are grouped into one row."""
 
     type: str
     before: str
@@ -25,12 +25,12 @@ class _Alike(NamedTuple):
 
 
 def print_consequences(facts: Snapshot, found: Impact, *, json: bool) -> None:
-    """Print what follows; `facts` are those that the names are taken from."""
+    """Print an impact; `facts` are the source of the names."""
     if json:
         print_json(_json(facts, found))
         return
     if found.effects:
-        print_table(("who", "on", "was", "is then", "loses", "gains"), list(_people(facts, found.effects)))
+        print_table(("principal", "resource", "before", "after", "loses", "gains"), list(_people(facts, found.effects)))
     if found.pipelines:
         print_table(("pipeline", "", "run-as", "loses", "gains"), [_pipeline(facts, each) for each in found.pipelines])
     say(_summary(found))
@@ -48,7 +48,7 @@ def _summary(found: Impact) -> str:
 
 
 def _people(facts: Snapshot, effects: Iterable[SubjectImpact]) -> Iterator[Sequence[str]]:
-    """Yield a row for all who lose and gain the same on the same resources of a type."""
+    """Yield one row for all principals that lose and gain the same on the same resources of a type."""
     places: dict[tuple[PrincipalId, _Alike], list[ResourceId]] = {}
     for each in effects:
         type = facts.resources[each.resource].type if each.resource in facts.resources else ""
@@ -81,7 +81,7 @@ def _pipeline(facts: Snapshot, effect: PipelineImpact) -> Sequence[str]:
 
 
 def _flipped(facts: Snapshot, flips: Iterable[DecisionChange]) -> str:
-    """Return who and on what, and the actions of each."""
+    """Return principals and resources with the actions that flip, as one text."""
     found: dict[tuple[PrincipalId, ResourceId], list[Ability]] = {}
     for flip in flips:
         found.setdefault((flip.principal, flip.resource), []).append(flip.ability)

@@ -1,4 +1,4 @@
-"""From what somebody types to what a question is about: ids, or full names like `lake.raw.flights`."""
+"""Resolves the arguments of a question: ids, and full names of resources such as `lake.raw.flights`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
@@ -11,9 +11,11 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.snapshot import Snapshot
 
+_NO_NAMES = "a facts file has no names of principals; `headgate api GET /api/v1/users` shows the id of each user"
+
 
 def resource_of(facts: Snapshot, name: str) -> ResourceId:
-    """Return the resource of an id or a full name. Raises `AskError` if there is none, or several."""
+    """Return the resource with an id or a full name. Raises `AskError` if there is none, or if several have the name."""
     found = facts.find(name.split("."))
     if name in facts.resources or found is not None:
         return ResourceId(name) if found is None else found.id
@@ -23,7 +25,7 @@ def resource_of(facts: Snapshot, name: str) -> ResourceId:
     ids = names.get(name, [])
     if len(ids) > 1:
         raise AskError(
-            f"`{name}` is the name of several: {', '.join(f'`{id}`' for id in sorted(ids))}; use one of these ids"
+            f"several resources have the name `{name}`; pass the id of one: {', '.join(f'`{id}`' for id in sorted(ids))}"
         )
     if not ids:
         raise AskError(f"there is no resource `{name}`{_meant(name, {*names, *facts.resources})}")
@@ -31,26 +33,27 @@ def resource_of(facts: Snapshot, name: str) -> ResourceId:
 
 
 def name_text(facts: Snapshot, id: ResourceId | None) -> str:
-    """Return the full name of a resource; its id where it is gone, and for what lies directly in the organization."""
+    """Return the full name of a resource, or its id if the facts do not contain it (any more)."""
     if id is None or id not in facts.resources:
         return str(id)
     return ".".join(facts.full_name(id))
 
 
 def caller_of(facts: Snapshot, name: str) -> Caller:
-    """Return who asks: a principal, a token's or a run's, or a team. Raises `AskError` for nobody."""
+    """Return the caller with an id: a principal, the principal of a token or run, or a team. Raises `AskError` if there is none."""
     token, run = facts.tokens.get(TokenId(name)), facts.runs.get(RunId(name))
     if token is not None:
         return Caller(token.principal, TokenId(name))
     if run is not None:
         return Caller(run.run_as, run=RunId(name))
     if name not in facts.principals and name not in facts.resources:
-        raise AskError(f"there is nobody of the id `{name}`{_meant(name, facts.principals)}")
+        hint = _meant(name, facts.principals) or f"; {_NO_NAMES}"
+        raise AskError(f"no principal, token or run has the id `{name}`{hint}")
     return Caller(PrincipalId(name))
 
 
 def action_of(models: Models, name: str) -> str:
-    """Return an action that a model in force knows. Raises `AskError` for any other."""
+    """Return the name of an action if a model in force has it. Raises `AskError` for any other name."""
     known = {action for model in models.values() for type in model.types for action in model.actions_on(type)}
     if name not in known | ASSIGNING.keys():
         raise AskError(f"no model in force has an action `{name}`{_meant(name, known | ASSIGNING.keys())}")
@@ -58,7 +61,7 @@ def action_of(models: Models, name: str) -> str:
 
 
 def question_of(models: Models, facts: Snapshot, caller: Caller, asked: tuple[str, ResourceId], more: With) -> Question:
-    """Return a question with its parameters. Raises `AskError` for a word that says nothing here."""
+    """Return a question with its parameters. Raises `AskError` for an unknown name or a parameter without `=`."""
     action, place = asked
     return Question(
         caller,
@@ -77,13 +80,13 @@ def _pairs(words: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     for each in words:
         key, sign, value = each.partition("=")
         if not sign or not key:
-            raise AskError(f"`{each}` is no parameter; write `WHAT=VALUE`, for example `kind=compaction`")
+            raise AskError(f"`{each}` is not a parameter; write `WHAT=VALUE`, for example `kind=compaction`")
         found[key] = (*found.get(key, ()), *value.split(","))
     return found
 
 
 def _place_of(facts: Snapshot, name: str) -> ResourceId:
-    # A user can be what a parameter names, as the consumer of an agreement.
+    # A parameter can name a user, for example the consumer of an agreement.
     return ResourceId(name) if name in facts.principals else resource_of(facts, name)
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands have: each is written once, in a record that a command takes as one argument."""
+"""Options that several commands share: fields of records, each of which a command takes as one argument."""
 
 import sys
 from collections.abc import Callable
@@ -14,34 +14,43 @@ from headgate.cli.output import fail
 from headgate.cli.scenarios.commands import Answering
 
 NO_ANSWER = 2
-"""The exit code where a question could not be asked; 1 is for a deny."""
+"""The exit code if no decision was made; 1 is for a deny."""
 
 
 class AskError(Exception):
-    """What was asked cannot be: the message says what would be."""
+    """A question is invalid; the message says what to write in its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class On:
-    """On which facts, under which models, and when, a question is asked."""
+    """The revision, models, time and implementation of a decision, and the format of the output."""
 
     at: Annotated[
         str | None,
-        typer.Option(metavar="TIME|+30d", help="the time to ask at (ISO 8601, UTC), or a shift of it (d, h, m)"),
+        typer.Option(
+            metavar="TIME|+30d",
+            help="the time of the decision (ISO 8601, UTC), or an offset to it in days, hours or minutes (d, h, m)",
+        ),
     ] = None
     revision: Annotated[
-        int | None, typer.Option(metavar="N", help="the revision to ask at, with its facts, models and time")
+        int | None,
+        typer.Option(
+            metavar="N", help="the revision to use, with its facts, models and time; the last one if left out"
+        ),
     ] = None
     model_file: Annotated[
-        list[Path], typer.Option(metavar="FILE", help="a model file, for the model of its name; can be repeated")
+        list[Path],
+        typer.Option(
+            metavar="FILE", help="a model file, used in place of the shipped model of that name; can be repeated"
+        ),
     ] = field(default_factory=list[Path])
-    engine: Annotated[Answering, typer.Option(help="the implementation that answers")] = Answering.ENGINE
+    engine: Annotated[Answering, typer.Option(help="the implementation that decides")] = Answering.ENGINE
     json: Annotated[bool, typer.Option("--json", help="print JSON")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class With:
-    """What a question is asked with."""
+    """The parameters of a question besides principal, action and resource."""
 
     related: Annotated[
         list[str],
@@ -53,13 +62,14 @@ class With:
     ] = field(default_factory=list[str])
     role: Annotated[str | None, typer.Option(help="the role of the assignment that the question is about")] = None
     subject: Annotated[str | None, typer.Option(metavar="SUBJECT", help="the subject of the assignment")] = None
-    new_role: Annotated[str | None, typer.Option(help="the role that replaces it")] = None
+    new_role: Annotated[str | None, typer.Option(help="the role that replaces the one of `--role`")] = None
 
 
 def with_options(asking: Callable[..., int]) -> Callable[..., None]:
-    """Make a command of a function that returns its exit code.
+    """Return a command for a function that returns an exit code.
 
-    Each field of a record that it takes becomes an option. What cannot be asked is one sentence and exit code 2.
+    Each field of a record that the function takes becomes an option. An invalid question prints one sentence and ends with
+    exit code 2.
     """
     hints = get_type_hints(asking, include_extras=True)
     records: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
@@ -73,7 +83,7 @@ def with_options(asking: Callable[..., int]) -> Callable[..., None]:
             given[name] = record(**{each.name: given.pop(each.name) for each in fields(record)})
         sys.exit(_answered(asking, given))
 
-    # What typer reads. A wrapped function would show that of the one inside.
+    # typer reads these two; `wraps` copied those of the inner function.
     run.__signature__ = Signature(taken)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in taken}
     return run
@@ -89,7 +99,7 @@ def _answered(asking: Callable[..., int], given: dict[str, Any]) -> int:
     except (AskError, FactsError, PastError, ModelError) as error:
         fail(str(error))
     except (OSError, UnicodeDecodeError) as error:
-        fail(f"a file cannot be read: {error}")
+        fail(f"a file cannot be read: {error.strerror if isinstance(error, OSError) else error}")
     return NO_ANSWER
 
 

@@ -1,4 +1,4 @@
-"""Answers as lines for people and as JSON for programs."""
+"""Prints decisions: as lines for people, and as JSON for programs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ def print_json(value: Any) -> None:
 
 
 def print_decision(facts: Snapshot, decision: Decision, *, json: bool) -> None:
-    """Print an answer without its reasons."""
+    """Print a decision without its reasons."""
     if json:
         print_json(decision_json(facts, decision))
     else:
@@ -24,14 +24,14 @@ def print_decision(facts: Snapshot, decision: Decision, *, json: bool) -> None:
 
 
 def format_verdict(facts: Snapshot, decision: Decision) -> str:
-    """Return an answer in a line."""
+    """Return a decision as one line."""
     question, answer = decision.question, "allow" if decision.allowed else "deny"
     asked = f"{question.caller.principal}, {question.action} on {name_text(facts, question.resource)}"
     return f"{answer}: {asked} ({decision.model}, revision {decision.revision})"
 
 
 def decision_json(facts: Snapshot, decision: Decision) -> dict[str, Any]:
-    """Return an answer as JSON."""
+    """Return a decision as JSON."""
     question = decision.question
     return {
         "allowed": decision.allowed,
@@ -55,7 +55,7 @@ def print_resources(facts: Snapshot, ids: Iterable[ResourceId], *, json: bool) -
 
 
 def print_people(ids: Iterable[PrincipalId], *, json: bool) -> None:
-    """Print principals, sorted."""
+    """Print the ids of principals, sorted."""
     if json:
         print_json(sorted(ids))
         return

@@ -1,4 +1,4 @@
-"""`headgate model check`: every mistake in model files, each at its place."""
+"""`headgate model check`: every mistake in model files, with its line and column."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.output import fail, say
+from headgate.cli.model.model_files import read_or_exit
+from headgate.cli.output import say
 
 if TYPE_CHECKING:
     from headgate.model.diagnostics import Diagnostic
@@ -20,12 +21,11 @@ def register(app: typer.Typer) -> None:
 def check_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="the model files")],
 ) -> None:
-    """Check model files. The exit code is 1 if a file has an error, 2 if a file cannot be read. Warnings change nothing."""
-    try:
-        found = [each for file in files for each in _diagnosed(file)]
-    except (OSError, UnicodeDecodeError) as error:
-        fail(str(error))
-        sys.exit(2)
+    """Check model files and print their mistakes.
+
+    The exit code is 1 if a file has an error, 2 if a file cannot be read. Warnings do not change the exit code.
+    """
+    found = [each for file in files for each in _diagnosed(file)]
     for each in found:
         say(str(each))
     errors = sum(each.mistake.severity == "error" for each in found)
@@ -38,4 +38,4 @@ def _diagnosed(file: Path) -> "tuple[Diagnostic, ...]":
     from headgate.decision.conditions import CONDITIONS
     from headgate.model.load import diagnose
 
-    return diagnose(file.read_text(encoding="utf-8"), shipped_vocabulary(), str(file), CONDITIONS)
+    return diagnose(read_or_exit(file), shipped_vocabulary(), str(file), CONDITIONS)

@@ -1,4 +1,4 @@
-"""`headgate model diff`: the decisions in which two models differ, on the facts of an organization."""
+"""`headgate model diff`: the decisions that differ between two models, on the facts of an organization."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +19,17 @@ def register(app: typer.Typer) -> None:
 def diff(
     old: Model,
     new: Model,
-    facts: Annotated[Path, typer.Argument(metavar="FACTS", help="a facts file that the old model governs")],
+    facts: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FACTS", help="a facts file that the OLD model governs; `headgate facts export` writes one"
+        ),
+    ],
     on: On,
 ) -> int:
     """Show the decisions in which the NEW model differs from the OLD one, and the pipelines that break or open.
 
-    The new model finds the assignments by the names of their roles.
+    The new model keeps the assignments: it matches them by the names of their roles.
     """
     from headgate.cli.facts.facts_file import (
         answering,
@@ -40,10 +45,15 @@ def diff(
     from headgate.decision.diff.what_if import compute_difference
     from headgate.model.vocabulary import MODELS
 
+    for each in (old, new):
+        if each not in MODELS and not Path(each).exists():
+            raise AskError(f"`{each}` is neither a shipped model nor a file")
     first, second = (read_shipped_model(each) if each in MODELS else read_model_file(Path(each)) for each in (old, new))
     state, past = state_of(facts, on.revision), on.revision is not None
     if first.name not in state.sources:
-        raise AskError(f"the model `{first.name}` governs nothing in these facts; they know {', '.join(state.sources)}")
+        raise AskError(
+            f"the facts in `{facts}` are not governed by the model `{first.name}`, but by {', '.join(state.sources)}"
+        )
     models = models_of(state, [*map(read_model_file, on.model_file), first], past=past)
     now = time_of(on.at, state, past=past)
     changed = {**models, first.name: replace(second, name=first.name)}

@@ -1,4 +1,4 @@
-"""`headgate model document`: the page of a model, of the vocabulary, or of the codes of the checker."""
+"""`headgate model document`: the documentation page of a model, of the vocabulary, or of the checker's mistakes."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.errors import describe_unreadable
 from headgate.cli.options import OutputFile
 from headgate.cli.output import fail, write_text
 
@@ -17,17 +18,27 @@ def register(app: typer.Typer) -> None:
 
 def write(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="a shipped model, a model file, `actions` or `mistakes`")
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="a shipped model, a model file, `actions` (the vocabulary) or `mistakes` (of the checker)",
+        ),
     ],
     output: OutputFile = None,
 ) -> None:
-    """Document a model as a page in Markdown: types, switches, roles, matrix, and every rule in a sentence."""
+    """Write a model as a page in Markdown: types, switches, roles, matrix, and every rule as a sentence."""
     from headgate.model.diagnostics import ModelError
 
     try:
         page = page_of(name)
-    except (ModelError, OSError) as error:
+    except ModelError as error:
         fail(str(error))
+        sys.exit(1)
+    except FileNotFoundError:
+        fail(f"`{name}` is neither a shipped model nor a file")
+        sys.exit(1)
+    except (OSError, UnicodeDecodeError) as error:
+        fail(describe_unreadable(Path(name), error))
         sys.exit(1)
     if output is None:
         write_text(page)
@@ -36,7 +47,10 @@ def write(
 
 
 def page_of(name: str) -> str:
-    """Return the page of a shipped model, a model file, the vocabulary, or the checker's mistakes. Raises `ModelError` and `OSError`."""
+    """Return the page of a shipped model, a model file, the vocabulary, or the checker's mistakes.
+
+    Raises `ModelError` for its mistakes, and `OSError` or `UnicodeDecodeError` for a file that cannot be read.
+    """
     from importlib.resources import files
 
     from headgate.control.kernel.vocabulary import shipped_vocabulary

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.model.model_files import read_or_exit
 from headgate.cli.output import fail, say
 
 
@@ -21,17 +22,20 @@ def format_files(
         bool, typer.Option("--check", help="change nothing; the exit code is 1 if a file would change")
     ] = False,
 ) -> None:
-    """Format model files; content, order and comments are unchanged. The exit code is 2 if a file is no plain YAML."""
+    """Format model files; content, order and comments are unchanged.
+
+    The exit code is 2 if a file cannot be read or is not plain YAML; no file is changed then.
+    """
     from headgate.model.diagnostics import ModelError
 
     try:
-        texts = {file: file.read_text(encoding="utf-8") for file in files}
+        texts = {file: read_or_exit(file) for file in files}
         changed = {file: after for file, text in texts.items() if (after := _laid_out(text, str(file))) != text}
-    except (OSError, UnicodeDecodeError, ModelError) as error:
+    except ModelError as error:
         fail(str(error))
         sys.exit(2)
     for file, text in changed.items():
-        say(f"{file} {'is not in the layout' if check else 'is laid out anew'}")
+        say(f"{file} {'is not formatted' if check else 'was formatted'}")
         if not check:
             file.write_text(text, encoding="utf-8")
     sys.exit(1 if check and changed else 0)

@@ -1,4 +1,4 @@
-"""`headgate break-glass`: founder rights for a short time, granted on the deployment's own machine."""
+"""`headgate break-glass`: emergency access. It makes a user a founder for a short time, from the deployment's machine."""
 
 import sys
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    group = add_command_group(app, "break-glass", "Founder rights for a short time, in an emergency.")
+    group = add_command_group(app, "break-glass", "Emergency access: founder privileges for a short time.")
     group.command("grant")(grant_break_glass)
 
 
@@ -29,18 +29,22 @@ def grant_break_glass(
     organization: Annotated[str, typer.Option(help="the organization, by id or name")],
     reason: Reason,
     hours: Annotated[
-        float, typer.Option(min=0.01, callback=require_finite, help="the hours after which the rights end")
+        float,
+        typer.Option(min=0.01, callback=require_finite, help="the number of hours after which the privileges expire"),
     ] = 1.0,
     data: Data = None,
 ) -> None:
-    """Make a user a founder of an organization for a short time. The log, and every answer meanwhile, say so."""
+    """Make a user a founder of an organization for a short time.
+
+    The log records it with the reason, and until it expires every response of the organization has a header that says so.
+    """
     from headgate.control.deployment.break_glass import LONGEST, BreakGlass
     from headgate.control.kernel.metadata import CommandMetadata
     from headgate.control.kernel.ports import RequestOrigin
 
     require_reason(reason)
     if hours * _HOUR > LONGEST:
-        fail(f"`--hours` is {LONGEST / _HOUR:g} at most")
+        fail(f"`--hours` is {hours:g}; pass at most {LONGEST / _HOUR:g}")
         sys.exit(1)
     with open_local_deployment(data) as deployment:
         user = deployment.auth_services.authentication.user_of(name)
@@ -50,4 +54,4 @@ def grant_break_glass(
             BreakGlass(user.principal, user.name, ends), None, CommandMetadata(RequestOrigin("operator"), reason)
         )
     until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
-    say(f"{name} rules {organization} until {until}; the audit says so")
+    say(f"{name} is a founder of {organization} until {until}; the audit records it")

@@ -1,4 +1,4 @@
-"""`headgate catalog`: the import of other catalogs, on the deployment's own machine."""
+"""`headgate catalog`: the import of other Iceberg catalogs, on the deployment's own machine."""
 
 import sys
 from collections.abc import Iterator
@@ -31,23 +31,23 @@ COLUMNS = ("table", "location", "snapshots", "columns", "result")
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    catalogs = add_command_group(app, "catalog", "Other Iceberg catalogs.")
+    catalogs = add_command_group(app, "catalog", "Import the tables of other Iceberg catalogs.")
     catalogs.command("import")(import_catalog)
 
 
 def import_catalog(
     source: From,
     organization: Annotated[
-        str | None, typer.Option(help="the organization that receives the tables; needed if there are several")
+        str | None, typer.Option(help="the organization that receives the tables; required if there are several")
     ] = None,
     *,
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Import the tables of another catalog that PyIceberg can read. Their files stay where they are.
+    """Import the tables of another catalog that PyIceberg can read. Their files are not moved.
 
-    The command creates no assignments. It refuses a table, with the reason, if one of its files lies outside the location
-    of the table, where Headgate cannot read it, or in the folder of another table; the exit code is 1 then. Write to the
+    The command creates no assignments. It refuses a table, with the reason, if one of its files is outside the location of
+    the table, in a place that Headgate cannot read, or in the folder of another table; the exit code is then 1. Write to the
     imported tables through Headgate only: the other catalog does not see commits of Headgate.
     """
     from rich.progress import Progress
@@ -64,30 +64,28 @@ def import_catalog(
             found = [each if dry_run else importing.import_table(each) for each in tables]
     print_table(COLUMNS, [_row(each, dry_run=dry_run) for each in found])
     refused = sum(1 for each in found if each.problem)
-    say(f"{len(found) - refused} {'would be' if dry_run else 'were'} taken, {refused} refused")
+    say(f"{len(found) - refused} {'would be' if dry_run else 'were'} imported, {refused} refused")
     if refused:
         sys.exit(1)
 
 
 def _taking(deployment: "Deployment", named: str | None) -> "Organization":
-    """Return the organization that takes the tables. With several and none named it ends with exit code 1."""
+    """Return the organization that receives the tables. End with exit code 1 if it is not named and there are several."""
     from headgate.control.kernel.errors import InvalidError
 
     listed = deployment.organizations.names_by_id
     with exit_on_refusal():
         if named is None and len(listed) > 1:
             ways = " or ".join(f"`--organization {each}`" for each in sorted(listed.values()))
-            raise InvalidError(f"the tables can go to more than one organization; choose one: {ways}")
+            raise InvalidError(f"there are several organizations; choose the one that receives the tables: {ways}")
         if not listed:
-            raise InvalidError(
-                "there is no organization that could take the tables; create one with `headgate organization create`"
-            )
+            raise InvalidError("there is no organization; create one with `headgate organization create`")
         return deployment.organizations.find(named or next(iter(listed)))
 
 
 @contextmanager
 def _opened(source: list[str]) -> "Iterator[OtherCatalog]":
-    """Open the other catalog. A wrong or missing property, and a catalog that gives no answer, end with exit code 2."""
+    """Open the other catalog. End with exit code 2 for a wrong or missing property, and if the catalog does not answer."""
     from headgate.lake.other_catalog import OtherCatalog, OtherCatalogError
 
     pairs = [each.partition("=") for each in source]
@@ -106,5 +104,5 @@ def _row(found: "ImportCandidate", *, dry_run: bool) -> tuple[object, ...]:
     if found.loaded is None:
         return (name, "", "", "", f"refused: {found.problem}")
     metadata = found.loaded.metadata
-    done = "would be taken" if dry_run else "taken"
+    done = "would be imported" if dry_run else "imported"
     return (name, metadata.location, len(metadata.snapshots), len(metadata.schema().columns), done)

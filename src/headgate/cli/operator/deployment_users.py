@@ -34,11 +34,11 @@ def create_user(
     password_stdin: PasswordStdin = False,
     without_password: Annotated[
         bool,
-        typer.Option("--without-password", help="set no password: the user logs in at the OpenID Connect provider"),
+        typer.Option("--without-password", help="set no password; the user logs in at the OpenID Connect provider"),
     ] = False,
     data: Data = None,
 ) -> None:
-    """Create a user of the deployment that is in no organization yet."""
+    """Create a user of the deployment. The user is not yet a member of an organization."""
     secret = None if without_password else read_password(stdin=password_stdin)
     with open_local_deployment(data) as deployment:
         logins = deployment.auth_services.authentication
@@ -47,7 +47,7 @@ def create_user(
 
 
 def set_password(name: Login, *, password_stdin: PasswordStdin = False, data: Data = None) -> None:
-    """Set a new password of a user and end all sessions of the user."""
+    """Set a new password for a user, and end all sessions of the user."""
     secret = read_password(stdin=password_stdin)
     with open_local_deployment(data) as deployment:
         logins = deployment.auth_services.authentication
@@ -60,7 +60,7 @@ def list_users(data: Data = None) -> None:
     with open_local_deployment(data) as deployment:
         found = deployment.auth_services.authentication.users()
     print_table(
-        ("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found]
+        ("name", "login", "e-mail", "id"), [(each.name, each.login, each.email, each.principal) for each in found]
     )
 
 
@@ -70,9 +70,10 @@ def erase_user(
     yes: Yes = False,
     data: Data = None,
 ) -> None:
-    """Erase a user: names, logins, sessions, tokens and reasons, in every organization. All rights of the user end.
+    """Erase the personal data of a user in every organization: names, logins, sessions, tokens and reasons.
 
-    The changes of the user stay in the logs, under an id that no longer names a user. The command asks for confirmation.
+    The user loses all access. The changes that the user made stay in the logs, under an id that no longer names a user. The
+    command asks for confirmation.
     """
     from headgate.control.deployment import erasure
 

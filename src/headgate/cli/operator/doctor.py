@@ -1,4 +1,4 @@
-"""`headgate doctor`: is this deployment well, and what to do if it is not."""
+"""`headgate doctor`: checks of a deployment, each with what to do about a fault."""
 
 import os
 import sys
@@ -23,7 +23,11 @@ def doctor(
     data: Data = None,
     json: Annotated[bool, typer.Option("--json", help="print JSON: one object on each line")] = False,
 ) -> None:
-    """Check the settings, the data, the store, the ports, the certificate and the needs of Spark. It changes nothing."""
+    """Check the deployment and show what to do about each fault. Nothing is changed.
+
+    It checks the settings, the data folder, the store, the ports, the certificate, the clusters, the egress policy, and what
+    Spark needs. The exit code is 1 if a check fails; a warning does not change it.
+    """
     from headgate.app.doctor import doctor
 
     found = list(doctor(lambda: default_settings(os.environ, folder=data), os.environ, time.time()))
@@ -31,5 +35,7 @@ def doctor(
         for each in found:
             write_json(asdict(each))
     else:
-        print_table(("", "", "seen", "what to do"), [(each.state, each.what, each.seen, each.do) for each in found])
+        print_table(
+            ("", "check", "finding", "what to do"), [(each.state, each.what, each.seen, each.do) for each in found]
+        )
     sys.exit(any(each.state == "fail" for each in found))

@@ -1,4 +1,4 @@
-"""`headgate log`: the log of changes, and the proof that no entry was altered, removed or written again."""
+"""`headgate log`: the log of changes, and the proof that no entry was altered, removed or rewritten."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    logs = add_command_group(app, "log", "The log of changes, and the proof that it is whole.")
+    logs = add_command_group(app, "log", "The log of changes: show it, seal it, and verify that it is intact.")
     logs.command("show")(show_log)
     logs.command("verify")(verify_logs)
     logs.command("accept")(accept_logs)
@@ -32,7 +32,7 @@ def show_log(
     after: Annotated[int, typer.Option(help="show only entries after this revision")] = 0,
     limit: Annotated[int, typer.Option(help="the most entries to show")] = 100,
 ) -> None:
-    """Show the changes of the organization, each with its actor, from a server."""
+    """Show the changes of the organization, each with its actor."""
     entries = send_request("GET", "/audit", after=after, limit=limit)["items"]
     rows = [
         (
@@ -44,7 +44,7 @@ def show_log(
         )
         for entry in entries
     ]
-    print_table(("revision", "at", "who", "command", "changes"), rows)
+    print_table(("revision", "at", "actor", "command", "changes"), rows)
 
 
 def verify_logs(
@@ -56,9 +56,9 @@ def verify_logs(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Verify every log: each entry follows from the one before it, each seal holds, and no log has lost entries.
+    """Verify every log: the hash chain of its entries, its seals, and that no entries are missing at its end.
 
-    The command ends with exit code 1 and names the first revision that does not hold.
+    If a log is not intact, the command names its first wrong revision and ends with exit code 1.
     """
     from headgate.store.rollback_protection import HighWaterMarks
     from headgate.store.seal_keys import KnownKeys
@@ -75,9 +75,9 @@ def verify_logs(
 
 
 def accept_logs(data: Data = None) -> None:
-    """Accept the logs as they are in the store, after you restored an older copy on purpose; the command verifies them first.
+    """Accept the logs as they are in the store, after you restored an older copy on purpose.
 
-    Servers seal the logs again from then on. Run the command on each machine that has the key.
+    The command verifies the logs first. Servers then seal them again. Run the command on each machine that has the key.
     """
     from headgate.store.rollback_protection import HighWaterMarks
     from headgate.store.seal_keys import KnownKeys
@@ -90,7 +90,7 @@ def accept_logs(data: Data = None) -> None:
 
 
 def seal_logs(data: Data = None) -> None:
-    """Sign the newest entry of every log and print the seals. Keep them elsewhere, for `headgate log verify --seal`."""
+    """Sign the newest entry of every log, and print these seals. Keep them on another machine, for `headgate log verify --seal`."""
     with open_store(data, sealing=True) as (stores, _):
         for each in stores.seal():
             write_text(f"{each.line()}\n")
@@ -102,18 +102,18 @@ def rotate_seal_key(data: Data = None) -> None:
     from headgate.store.seal_keys import rotate_private_key as rotate_key
 
     key = rotate_key(default_settings(os.environ, folder=data).seal_key)
-    say(f"the logs are sealed by the key {key.fingerprint} from now on")
+    say(f"the new key for seals has the fingerprint {key.fingerprint}; restart the server to use it")
 
 
 def _say(proofs: "Sequence[VerificationResult]") -> None:
     for proof in proofs:
         sealed = f"sealed up to {proof.sealed}" if proof.sealed else "not sealed"
-        say(f"the log `{proof.log}` is whole up to revision {proof.head}, {sealed}")
+        say(f"the log `{proof.log}` is intact up to revision {proof.head}, {sealed}")
 
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Show how far it is, to somebody who watches."""
+    """Show a progress bar on a terminal."""
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())

@@ -13,14 +13,14 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    operators = add_command_group(app, "operator", "Deployment users that manage the organizations.")
+    operators = add_command_group(app, "operator", "Operators: users of the deployment that manage its organizations.")
     operators.command("add")(add)
     operators.command("remove")(remove)
     operators.command("list")(list_operators)
 
 
 def add(name: Login, data: Data = None) -> None:
-    """Make a user of the deployment an operator. An operator has no right inside any organization."""
+    """Make a user of the deployment an operator. An operator has no privileges inside an organization."""
     from headgate.control.deployment.operators import add_operator
     from headgate.control.kernel.metadata import CommandMetadata
     from headgate.control.kernel.ports import RequestOrigin
@@ -34,7 +34,7 @@ def add(name: Login, data: Data = None) -> None:
 
 
 def remove(name: Login, data: Data = None) -> None:
-    """Make an operator a plain user of the deployment again."""
+    """Remove a user from the operators. The user stays a user of the deployment."""
     from headgate.control.deployment.operators import remove_operator
     from headgate.control.kernel.errors import NotFoundError
     from headgate.control.kernel.metadata import CommandMetadata
@@ -47,7 +47,7 @@ def remove(name: Login, data: Data = None) -> None:
                 deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
             )
         except NotFoundError:
-            raise NotFoundError(f"{name} is not an operator; `headgate operator list` shows the operators") from None
+            raise NotFoundError(f"`{name}` is not an operator; `headgate operator list` shows the operators") from None
     say(f"{name} is no longer an operator")
 
 

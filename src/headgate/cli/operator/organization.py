@@ -1,4 +1,4 @@
-"""`headgate organization`: managed on the deployment's own machine; as a file, out of a deployment and into another one."""
+"""`headgate organization`: organizations, managed on the deployment's own machine; their export and import as files."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,9 @@ from headgate.cli.output import note, say
 if TYPE_CHECKING:
     from headgate.facts.ids import ResourceId
 
-File = Annotated[Path, typer.Argument(help="the file, which has names and hashes of secrets in it")]
+File = Annotated[
+    Path, typer.Argument(help="the file of the export; keep it private, it has names and hashes of secrets")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -28,41 +30,44 @@ def register(app: typer.Typer) -> None:
 
 def export_organization(
     organization: Annotated[
-        str, typer.Argument(metavar="ID|NAME", help="the organization, by id or name; a deleted one by its id")
+        str, typer.Argument(metavar="ID|NAME", help="the name or id of the organization; of a deleted one, the id")
     ],
     file: File,
     data: Data = None,
 ) -> None:
     """Export an organization to a file: its log with the hashes, its documents and the sources of its models.
 
-    A server can run meanwhile. The file has no data files of tables: copy the warehouse too.
+    A server may run meanwhile. The export does not contain the data files of tables: copy the warehouse too.
     """
     id = _id_of(organization, data)
     with open_store(data) as (stores, _):
         lines = stores.export(id)
         first = next(lines)
         count = _write(file, first, lines)
-    say(f"`{organization}` is in `{file}` ({count} lines); the data files of its tables are not")
+    say(f"`{organization}` is exported to `{file}` ({count} lines), without the data files of its tables")
 
 
 def import_organization(
     file: File,
-    name: Annotated[str | None, typer.Option(help="the name of the organization here; its id if left out")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="the name of the organization in this deployment; its id if left out")
+    ] = None,
     files: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FOLDER|PREFIX",
-            help="a place outside of this deployment's warehouse where files of its tables may lie; can be repeated",
+            help="a folder or prefix outside this deployment's warehouse that may contain files of its tables; can be repeated",
         ),
     ] = None,
     data: Data = None,
 ) -> None:
-    """Import an organization from a file, if the file proves to be whole and the organization does not exist yet.
+    """Import an organization from a file, if the file is intact and the organization does not exist yet.
 
-    The files of its tables must lie in its folder of the warehouse here (`warehouse/<id>`), or below a place of `--files`.
+    The files of its tables must be in its folder of this deployment's warehouse (`warehouse/<id>`), or below a folder or
+    prefix of `--files`.
 
-    Its users become users of this deployment, without passwords (`headgate deployment-user set-password` sets one). An
-    empty deployment begins with this organization.
+    Its users become users of this deployment, without passwords (`headgate deployment-user set-password` sets one). In an
+    empty deployment, it becomes the first organization.
     """
     from headgate.app.deployment import is_model
     from headgate.app.http.lakes import warehouse_of
@@ -78,7 +83,7 @@ def import_organization(
         root = read_exported_root(read_export(lines))
         if root == DEPLOYMENT:
             raise InvalidError(
-                "the file is of a deployment, not of an organization; export one with `headgate organization export`"
+                f"`{file}` is the log of a deployment, not of an organization; use a file of `headgate organization export`"
             )
         title = name or root
         with open_store(data, new=True) as (stores, settings):
@@ -96,19 +101,19 @@ def import_organization(
         with open_local_deployment(data) as deployment:
             register_imported(deployment.organizations, deployment.auth_services.authentication, facts, title)
     if is_new:
-        say(f"began a new deployment in {'PostgreSQL' if settings.store_url else f'`{settings.folder}`'}")
-    say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")
+        say(f"created a new deployment in {'PostgreSQL' if settings.store_url else f'`{settings.folder}`'}")
+    say(f"`{root}` is imported, at revision {facts.revision}, with {len(facts.principals)} principals")
 
 
 def _warn_of_missing(files: Sequence[str]) -> None:
-    """Warn of a folder that does not exist: files can be copied later. A prefix in a bucket is not looked for."""
+    """Warn of a folder that does not exist: its files can be copied later. A prefix in a bucket is not checked."""
     for each in files:
         if "://" not in each and not Path(each).is_dir():
-            note(f"warning: there is no folder `{each}`; tables there cannot be read until their files are copied")
+            note(f"warning: there is no folder `{each}`; its tables cannot be read until their files are copied to it")
 
 
 def _id_of(named: str, data: Path | None) -> "ResourceId":
-    """Return the id of an organization of this id or name; the text itself if there is none."""
+    """Return the id of the organization with an id or name; the text itself if there is none."""
     from headgate.facts.ids import ResourceId
 
     with open_store(data) as (stores, _):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headgate.control.kernel.metadata import CommandMetadata
     from headgate.facts.ids import ResourceId
 
-Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the organization, by id or name")]
+Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the name or id of the organization")]
 
 
 def register(organizations: typer.Typer) -> None:
@@ -32,7 +32,9 @@ def register(organizations: typer.Typer) -> None:
 
 def create(
     name: Annotated[str, typer.Argument(help="the name of the new organization")],
-    owner: Annotated[str, typer.Option(metavar="LOGIN", help="the login name of its first owner")],
+    owner: Annotated[
+        str, typer.Option(metavar="LOGIN", help="the login name of the first owner, a user of the deployment")
+    ],
     model: Annotated[str, typer.Option(help="the access model of the organization")] = "nekt",
     tree: Annotated[
         str | None, typer.Option(help="the access model of its ownership tree; no tree if left out")
@@ -41,7 +43,7 @@ def create(
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Create an organization."""
+    """Create an organization with its first owner."""
     from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, preview_founding
     from headgate.control.kernel.ids import new_id
     from headgate.facts.ids import ResourceId
@@ -52,7 +54,7 @@ def create(
         preview_founding(deployment.organizations, founding)
         if not dry_run:
             create_organization(deployment.organizations, founding, call=_call())
-    say(f"`{name}` would be created" if dry_run else f"`{name}` is an organization ({founding.root}); {owner} owns it")
+    say(f"`{name}` would be created" if dry_run else f"`{name}` is created ({founding.root}); its owner is {owner}")
 
 
 def list_organizations(data: Data = None) -> None:
@@ -75,7 +77,7 @@ def suspend(
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Suspend an organization: no caller can do anything in it until it is resumed."""
+    """Suspend an organization: every call in it is refused until it is resumed."""
     from headgate.control.organizations.suspension import SuspendOrganization
 
     require_reason(reason)
@@ -88,7 +90,7 @@ def suspend(
 
 
 def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -> None:
-    """Resume an organization: everything in it is decided as before it was suspended."""
+    """Resume a suspended organization: access in it is as before the suspension."""
     from headgate.control.organizations.suspension import ResumeOrganization
 
     with open_local_deployment(data) as deployment:
@@ -102,15 +104,17 @@ def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -
 def delete(
     organization: Named,
     *,
-    with_files: Annotated[bool, typer.Option("--with-files", help="delete its folders in the data folder too")] = False,
+    with_files: Annotated[
+        bool, typer.Option("--with-files", help="also delete the folders of the organization in the data folder")
+    ] = False,
     yes: Yes = False,
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Delete an organization with every principal in it. Its name is free again.
+    """Delete an organization with every principal in it. Its name can be used again.
 
-    Its log stays, for the auditor and for an export. Its files stay too, unless `--with-files` is given. The command asks
-    for confirmation.
+    Its log is kept, for the auditor and for an export. Its files are kept too, unless you pass `--with-files`. The command
+    asks for confirmation.
     """
     from headgate.app.folders.organization_folders import OrganizationFolders
     from headgate.control.organizations.organization_life import EndOrganization
@@ -133,7 +137,7 @@ def delete(
         if folders:
             _delete_folders(shown, folders)
     say(f"{shown} is deleted, with {contents}")
-    say(f"its log stays, for an auditor: `headgate organization export {id} FILE`")
+    say(f"its log is kept for the auditor: `headgate organization export {id} FILE` exports it")
 
 
 def _in_both(
@@ -145,7 +149,7 @@ def _in_both(
     *,
     dry_run: bool,
 ) -> None:
-    """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
+    """Write to the organization's own log first, which decides everything in it; then to the log of the deployment."""
     organizations = deployment.organizations
     organizations.deployment.control.preview(listed, None, call)
     if not dry_run:
@@ -154,35 +158,37 @@ def _in_both(
 
 
 def _require_in_data_folder(deployment: "Deployment", *, files: bool) -> None:
-    """Raise `InvalidError` where the files to delete lie in a bucket."""
+    """Raise `InvalidError` if the files to delete are in a bucket."""
     from headgate.control.kernel.errors import InvalidError
 
     bucket = deployment.settings.bucket
     if files and bucket is not None:
-        raise InvalidError(f"the tables' files lie in `{bucket}`; leave out `--with-files` and delete them there")
+        raise InvalidError(
+            f"the files of the tables are in `{bucket}`; leave out `--with-files` and delete the files in the bucket yourself"
+        )
 
 
 def _shown(deployment: "Deployment", id: "ResourceId", named: str) -> str:
-    """Return an organization as answers show it: by its name, with its id where it was not `named` by its name."""
+    """Return an organization as messages show it: its name, with its id if the user did not pass the name."""
     name = deployment.organizations.names_by_id[id]
     return f"`{name}`" if named == name else f"`{name}` ({id})"
 
 
 def _contents(deployment: "Deployment", id: "ResourceId", folders: "OrganizationFolders | None") -> str:
-    """Return how much there is in an organization, and in the folders that go with it, in words."""
+    """Return the contents of an organization as text: its principals, its tables, and the size of the folders to delete."""
     facts = deployment.organizations.open(id).control.snapshot
     tables = sum(each.type == "table" for each in facts.resources.values())
-    size = f" and {decimal(folders.bytes())} of files" if folders else "; its files stay"
+    size = f" and {decimal(folders.bytes())} of files" if folders else "; its files are kept"
     return f"{len(facts.principals)} principals, {tables} tables{size}"
 
 
 def _delete_folders(shown: str, folders: "OrganizationFolders") -> None:
-    """Delete the files of a deleted organization; end with exit code 1 and what is left if that fails."""
+    """Delete the files of a deleted organization; if that fails, end with exit code 1 and the folders that are left."""
     try:
         folders.remove()
     except OSError as error:
         left = ", ".join(f"`{each}`" for each in folders.list_existing())
-        fail(f"{shown} is deleted, but not all of its files ({error.strerror}); delete {left} by hand")
+        fail(f"{shown} is deleted, but some of its files are not ({error.strerror}); delete {left} yourself")
         sys.exit(1)
 
 

@@ -1,4 +1,4 @@
-"""`headgate secret`: the secrets of connections and their key, on the deployment's own machine."""
+"""`headgate secret`: the rotation of the key that encrypts the secrets of connections, on the deployment's machine."""
 
 import sys
 from typing import Annotated
@@ -20,7 +20,9 @@ def rotate_key(
     *,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="create no new key: finish a rotation that was interrupted or kept former keys"),
+        typer.Option(
+            "--resume", help="create no new key; finish a rotation that was interrupted or that kept former keys"
+        ),
     ] = False,
     keep_former: Annotated[
         bool,
@@ -32,10 +34,11 @@ def rotate_key(
 ) -> None:
     """Create a new key, re-encrypt every secret with it, and delete the former keys.
 
-    The command can be interrupted: the former keys stay in the file and decrypt their secrets until every secret is
-    re-encrypted. Servers of this machine read the file again by themselves. For several servers with files of their own,
-    run the command with `--keep-former` on one machine, copy the file to the others, run it with `--resume`, and copy the
-    file once more. If a secret cannot be decrypted, the command shows it, keeps the former keys, and ends with exit code 1.
+    The command can be interrupted: the former keys stay in the key file and decrypt their secrets until every secret is
+    re-encrypted. Servers on this machine reload the key file automatically. For servers on several machines, each with its
+    own key file: run the command with `--keep-former` on one machine, copy the key file to the others, run the command with
+    `--resume`, and copy the key file again. If a secret cannot be decrypted, the command shows its connection, keeps the
+    former keys, and ends with exit code 1.
     """
     from rich.progress import Progress
 
@@ -48,7 +51,7 @@ def rotate_key(
             if not resume:
                 vault.add_key()
             elif not vault.former_keys:
-                say("no rotation waits to be finished; nothing was changed")
+                say("there is no unfinished rotation; nothing was changed")
                 return
             rotation = VaultRotation(deployment.organizations, vault)
             waiting = list(rotation.find_outdated())
@@ -64,6 +67,10 @@ def rotate_key(
             sys.exit(1)
     say(f"{len(waiting) - len(lost)} secrets re-encrypted")
     if lost:
-        print_table(("organization", "connection", "why not"), lost)
+        print_table(("organization", "connection", "problem"), lost)
         sys.exit(1)
-    say("the former keys are deleted" if is_finished else "the former keys still decrypt; delete them with `--resume`")
+    say(
+        "the former keys are deleted"
+        if is_finished
+        else "the former keys are kept, and still decrypt; delete them with `headgate secret rotate-key --resume`"
+    )

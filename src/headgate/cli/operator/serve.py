@@ -1,4 +1,4 @@
-"""The server's own commands: set up, serve and demo."""
+"""The server's own commands: `setup`, `serve`, `worker` and `demo`."""
 
 import asyncio
 import os
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from headgate.app.settings.settings import API_PORT, LAST_PORT, SPARK_PORT, default_settings
+from headgate.cli.deployment_url import DEMO_FOLDER
 from headgate.cli.local import Data
 from headgate.cli.output import fail, say
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _OTHER_FILES = 2048
-"""Files that a server has open beside its connections, or may have: the store, tables, pipes, sockets of Spark."""
+"""Files that a server may have open besides its connections: the store, tables, pipes, sockets of Spark."""
 
 ApiPort = Annotated[
     int | None,
@@ -43,10 +44,10 @@ def register(app: typer.Typer) -> None:
 
 def setup(
     jars: Annotated[
-        Path | None, typer.Option(help="a folder with the Iceberg jar, for a machine without network")
+        Path | None, typer.Option(help="a folder with the Iceberg jar, for a machine without a network")
     ] = None,
 ) -> None:
-    """Find Java, fetch the Iceberg jar and compile the guard."""
+    """Prepare Spark: find Java, download the Iceberg jar, and compile the guard, which enforces decisions in Spark."""
     from headgate.spark.toolchain.prepare import prepare
 
     settings = default_settings(os.environ, jars_folder=jars)
@@ -55,7 +56,7 @@ def setup(
 
 
 def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = None) -> None:
-    """Serve the lakehouse: the API, the Iceberg REST catalog and Spark."""
+    """Run the server: the HTTP API, the Iceberg REST catalog and Spark Connect."""
     from headgate.app.logs import log_to
     from headgate.app.server import Server
 
@@ -63,12 +64,12 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
     log_to(settings.log, settings.log_level)
     _allow_open_files(settings.limits.connections)
     server = _or_exit(lambda: Server(settings, say))
-    say(f"data in {settings.folder}, the owner's token in {settings.owner_token}")
+    say(f"the data is in {settings.folder}, the owner's token in {settings.owner_token}")
     _or_exit(lambda: _run(server))
 
 
 def worker(data: Data = None) -> None:
-    """Run pipelines beside a server that shares its PostgreSQL and its data folder."""
+    """Run pipelines in a further process, which shares the PostgreSQL store and the data folder of a server."""
     from headgate.app.logs import log_to
     from headgate.app.worker import StandaloneWorker
 
@@ -83,25 +84,27 @@ def worker(data: Data = None) -> None:
 
 def demo(
     *,
-    once: Annotated[bool, typer.Option("--once", help="end when the demo is over (HEADGATE_DEMO_ONCE=1)")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="end after the demo, in place of serving until Ctrl-C (HEADGATE_DEMO_ONCE=1)")
+    ] = False,
     data: Data = None,
     api_port: ApiPort = None,
     spark_port: SparkPort = None,
 ) -> None:
-    """Load real data under access control, and show how Spark refuses a user with a reason."""
+    """Run a demo: load real data, show what each of four people may do and why not, then serve."""
     from headgate.app.logs import log_to
     from headgate.cli.demo import run_demo
 
-    folder = data or Path(os.environ.get("HEADGATE_DATA", ".headgate-demo"))
+    folder = data or Path(os.environ.get("HEADGATE_DATA", DEMO_FOLDER))
     settings = default_settings(os.environ, folder=folder, api_port=api_port, gateway_port=spark_port)
-    # Its story is what it tells; each request would drown that.
+    # The demo prints a report; a log line for each request would hide it.
     log_to(settings.log, "warning")
     end = once or os.environ.get("HEADGATE_DEMO_ONCE", "") not in ("", "0")
     sys.exit(_or_exit(lambda: run_demo(settings, once=end)))
 
 
 def _allow_open_files(connections: int) -> None:
-    """Raise this process's limit of open files so that connections do not use them up: a shell gives 1,024 of them."""
+    """Raise this process's limit of open files, so that connections do not exhaust it: the limit of a shell is 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + _OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -110,13 +113,13 @@ def _allow_open_files(connections: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < wanted:
         say(
-            f"this process may open {allowed:,} files, which is too few for {connections:,} connections; "
-            f"allow it {wanted:,} (`ulimit -n`), or lower HEADGATE_CONNECTIONS"
+            f"the limit of open files is {allowed:,}, which is too low for {connections:,} connections; "
+            f"raise the limit to {wanted:,} (`ulimit -n {wanted}`), or lower HEADGATE_CONNECTIONS"
         )
 
 
 def _run(server: "Server") -> None:
-    # uvloop answers more requests.
+    # uvloop serves more requests per second.
     from uvicorn.loops.auto import auto_loop_factory
 
     with asyncio.Runner(loop_factory=auto_loop_factory()) as runner:
@@ -133,7 +136,7 @@ async def _until_signal(server: "Server") -> None:
 
 
 def _or_exit(work: Callable[[], T]) -> T:
-    """Do it; what is known to go wrong ends with one sentence and exit code 1."""
+    """Call `work` and return its result; a known error ends with one sentence and exit code 1, Ctrl-C with 130."""
     from headgate.app.http.server import ServerError
     from headgate.cli.demo.data import DemoError
     from headgate.control.kernel.ports import StoreError

@@ -1,4 +1,4 @@
-"""`headgate store`: copies of an embedded store."""
+"""`headgate store`: backup and restore of an embedded store."""
 
 import os
 import sys
@@ -14,20 +14,24 @@ from headgate.cli.output import fail, say
 if TYPE_CHECKING:
     from headgate.app.settings.settings import Settings
 
-_ELSEWHERE = "this store lies in PostgreSQL; use `pg_dump --format=custom` and `pg_restore`, which see one state too"
+_ELSEWHERE = (
+    "the store is in PostgreSQL; use `pg_dump --format=custom` and `pg_restore`, which copy one consistent state too"
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    store = add_command_group(app, "store", "The embedded store of the deployment, with every log and document.")
+    store = add_command_group(
+        app, "store", "Backup and restore of the embedded store, which has every log and document."
+    )
     store.command("backup")(back_up_store)
     store.command("restore")(restore_store)
 
 
 def back_up_store(file: Annotated[Path, typer.Argument(help="the file to create")], data: Data = None) -> None:
-    """Copy the store while it is served: every log and document, as of one moment.
+    """Copy the store to a file: every log and document, in one consistent state. A server may run meanwhile.
 
-    The copy has neither the keys nor the data files of tables: copy the folders `keys` and `warehouse` too.
+    The copy contains neither the keys nor the data files of tables: copy the folders `keys` and `warehouse` too.
     """
     from headgate.store.backup import back_up
 
@@ -35,13 +39,13 @@ def back_up_store(file: Annotated[Path, typer.Argument(help="the file to create"
     _embedded(settings)
     with exit_on_refusal():
         back_up(settings.folder, file)
-    say(f"the store of `{settings.folder}` is in `{file}`; the keys and the data files of tables are not")
+    say(f"the store of `{settings.folder}` is copied to `{file}`, without the keys and the data files of tables")
 
 
 def restore_store(
     file: Annotated[Path, typer.Argument(help="a file that `headgate store backup` wrote")], data: Data = None
 ) -> None:
-    """Restore a copy into a data folder without a store, if every log in the copy proves to be whole."""
+    """Restore a copy into a data folder without a store, if every log in the copy is intact."""
     from headgate.app.settings.settings import default_settings
     from headgate.store import backup
     from headgate.store.rollback_protection import HighWaterMarks
@@ -50,16 +54,16 @@ def restore_store(
     settings = default_settings(os.environ, folder=data)
     _embedded(settings)
     with exit_on_refusal():
-        # Without the keys nothing says whose seals are true.
+        # Without the keys no seal can be verified.
         known = KnownKeys.read_beside(settings.seal_key)
         marks = HighWaterMarks.locate_beside(settings.seal_key)
         proofs = backup.restore(file, settings.folder, known if known.keys else None, marks)
     for proof in proofs:
-        say(f"the log `{proof.log}` is whole up to revision {proof.head}")
+        say(f"the log `{proof.log}` is intact up to revision {proof.head}")
     if not known.keys:
         say(
-            f"the seals were not checked: `{settings.seal_key.parent}` has no key; before a server starts, copy the folder "
-            "`keys` of the deployment there and run `headgate log verify`"
+            f"the seals were not checked: `{settings.seal_key.parent}` has no key; before you start a server, copy the folder "
+            "`keys` of the deployment into the data folder and run `headgate log verify`"
         )
 
 

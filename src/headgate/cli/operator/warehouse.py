@@ -18,7 +18,7 @@ COLUMNS = ("organization", "table", "bytes", "result")
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    warehouse = add_command_group(app, "warehouse", "The files of tables.")
+    warehouse = add_command_group(app, "warehouse", "The warehouse: the files of the tables.")
     warehouse.command("move")(move_tables)
 
 
@@ -29,11 +29,11 @@ def move_tables(
 ) -> None:
     """Move tables of an earlier version into the folders of their organizations.
 
-    An earlier version kept the files of all organizations' tables beside each other. Such a table can be read and written;
-    it can be purged, or registered again after it was dropped, only where its files are in its organization's folder. Data
-    files are linked, not copied; metadata and manifests hold paths, so new ones are written. A table that cannot be moved
-    stays as it is and is shown with the reason; the exit code is 1 then. The command can be interrupted at any time and run again. Stop the server
-    first: statements on a table that is being moved fail.
+    An earlier version kept the files of all organizations' tables in one folder. Such a table can be read and written, but
+    it can be purged, or registered again after it was dropped, only after its files are in its organization's folder. Data
+    files are linked, not copied; metadata and manifests contain paths, so new ones are written. A table that cannot be moved
+    is unchanged and is shown with the reason; the exit code is then 1. The command can be interrupted at any time and run
+    again. Stop the server first: statements on a table that is being moved fail.
     """
     from rich.progress import Progress
 
@@ -41,7 +41,7 @@ def move_tables(
 
     with exit_on_refusal(), open_local_deployment(data) as deployment:
         if deployment.settings.bucket is not None:
-            fail("tables in a bucket are not moved; they go on where they are")
+            fail("the tables are in a bucket, so none has to be moved")
             sys.exit(1)
         relocations = Relocations(deployment.organizations, deployment.settings.warehouse)
         waiting = list(relocations.list_waiting())
@@ -51,9 +51,9 @@ def move_tables(
             results = ["would be moved" if dry_run else _moved(relocations, each) for each in tables]
         removed = 0 if dry_run else relocations.remove_leftovers()
     if removed:
-        say(f"{removed} folders of tables that were moved before are removed")
+        say(f"{removed} folders that earlier moves left behind are removed")
     if not waiting:
-        say("every table lies in its organization's folder")
+        say("every table is in its organization's folder; there is nothing to move")
         return
     print_table(COLUMNS, [(*row, result) for row, result in zip(rows, results, strict=True)])
     refused = sum(1 for each in results if each not in ("moved", "would be moved"))
@@ -63,14 +63,14 @@ def move_tables(
 
 
 def _moved(relocations: "Relocations", former: "FormerTable") -> str:
-    """Move a table, and return what became of it."""
+    """Move a table, and return the result as text: `moved`, or the reason why not."""
     from headgate.control.kernel.ports import PointerConflictError
     from headgate.lake.errors import LakeError
 
     try:
         relocations.move(former)
     except PointerConflictError:
-        return "not moved: it was committed to meanwhile; run this again"
+        return "not moved: the table was changed meanwhile; run the command again"
     except LakeError as error:
         return f"not moved: {error}"
     except OSError as error:

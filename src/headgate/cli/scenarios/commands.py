@@ -1,4 +1,4 @@
-"""`headgate model test`: scenario folders, run as their cases say and asked of an engine."""
+"""`headgate model test`: runs the cases of scenario folders and compares the decisions with the expected ones."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Answering(StrEnum):
-    """What answers the questions."""
+    """The implementations that can decide: the compiled engine, or the reference."""
 
     ENGINE = "engine"
     REFERENCE = "reference"
 
 
 class Entry(StrEnum):
-    """Where the questions are asked."""
+    """The interfaces by which questions can be asked."""
 
     CORE = "core"
     HTTP = "http"
@@ -38,23 +38,27 @@ def register(app: typer.Typer) -> None:
 
 
 def run_folders(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="folders of `worlds` and `cases`")],
-    engine: Annotated[Answering, typer.Option(help="the implementation that answers")] = Answering.ENGINE,
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="scenario folders, each with `worlds` and `cases`")
+    ],
+    engine: Annotated[Answering, typer.Option(help="the implementation that decides")] = Answering.ENGINE,
     entry: Annotated[
         Entry,
         typer.Option(
             help="the interface of the questions: the decision core, or the HTTP API as the actor of the case"
         ),
     ] = Entry.CORE,
-    only: Annotated[str | None, typer.Option(metavar="ID", help="run this case only, and explain its answer")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="ID", help="run only the case with this id, and explain its decision")
+    ] = None,
 ) -> None:
-    """Run the cases of scenario folders. The exit code is 1 unless every answer is the expected one."""
+    """Run the cases of scenario folders. The exit code is 1 unless every decision is the expected one."""
     systems = _systems(folders, _start(engine))
     with _asking(entry) as (asking, summary):
         results = [(system, tuple(_outcomes(system, only, asking))) for system in systems]
     everything = [outcome for _, outcomes in results for outcome in outcomes]
     if only is not None and not everything:
-        fail(f"there is no case `{only}` in these folders")
+        fail(f"there is no case `{only}` in {', '.join(map(str, folders))}")
         sys.exit(1)
     for outcome in everything:
         if only is not None or not outcome.passed:
@@ -79,7 +83,7 @@ def _start(engine: Answering) -> "EngineFactory":
 
 @contextmanager
 def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
-    """Open the way in; gives what asks there, and what sums up what was seen on the way."""
+    """Open the interface; yield the function that asks questions, and the function that prints a summary."""
     if entry is Entry.CORE:
         from headgate.conformance.runner import by_engine
 
@@ -92,7 +96,7 @@ def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
 
 
 def _sum_up(opened: "HttpScenarioRunner") -> None:
-    say(f"{opened.confirmed} of the cases were also confirmed by the dry run of a route")
+    say(f"for {opened.confirmed} of the cases, the dry run of a route gave the same decision")
 
 
 def _systems(folders: Sequence[Path], start: "EngineFactory") -> "list[System]":

@@ -1,4 +1,4 @@
-"""Scenario folders: `worlds/`, `cases/` and, for a system that is not shipped, its model, read from disk."""
+"""Reads scenario folders: `worlds/`, `cases/` and, for a system without a shipped model, its model."""
 
 import json
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from headgate.cli.errors import describe_unreadable
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.language import Language, words_of
 from headgate.conformance.runner import ConformanceCase, read_case
@@ -25,7 +26,7 @@ _PACKAGE = files("headgate.model")
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The cases of one system in a folder, and the world that each begins in."""
+    """The cases of one system in a folder, and the world in which each case begins."""
 
     folder: Path
     name: str
@@ -36,11 +37,11 @@ class System:
 def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
     """Yield the systems of a folder.
 
-    Raises `ScenarioError` for a file that is missing or is not what it should be, `ModelError` for a model with mistakes.
+    Raises `ScenarioError` for a missing or invalid file, `ModelError` for a model with mistakes.
     """
     found = sorted((folder / "cases").glob("*.jsonl"))
     if not found:
-        raise ScenarioError(f"`{folder}` has no `cases/*.jsonl`, so there is nothing to run")
+        raise ScenarioError(f"`{folder}` has no file `cases/*.jsonl`, so there is no case to run")
     for path in found:
         name = path.stem
         words = words_of(_model(folder, name), shipped_vocabulary())
@@ -58,7 +59,7 @@ def _model(folder: Path, name: str) -> Model:
     own = folder / f"{name}.yaml"
     shipped = _PACKAGE.joinpath("models", own.name)
     if not own.exists() and not shipped.is_file():
-        raise ScenarioError(f"there is no model `{name}`; put `{own.name}` beside `cases`")
+        raise ScenarioError(f"there is no model `{name}`; create `{own}` with the model")
     text = _read(own) if own.exists() else shipped.read_text(encoding="utf-8")
     return load_model(text, shipped_vocabulary(), str(own) if own.exists() else own.name, CONDITIONS)
 
@@ -81,4 +82,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"`{path}` cannot be read: {error}") from None
+        raise ScenarioError(describe_unreadable(path, error)) from None
