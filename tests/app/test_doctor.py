@@ -84,7 +84,7 @@ class TestACheckup:
         } <= found.keys()
 
     @pytest.mark.parametrize(
-        ("state", "lease", "said"), [("queued", None, "has been waiting"), ("running", 2.0, "whose worker is gone")]
+        ("state", "lease", "said"), [("queued", None, "has been waiting"), ("running", 2.0, "have lost their worker")]
     )
     def test_doctor_warns_of_runs_without_a_worker(
         self, settings: Settings, state: str, lease: float | None, said: str
@@ -101,7 +101,7 @@ class TestACheckup:
     def test_doctor_does_not_create_a_missing_data_folder(self, settings: Settings, tmp_path: Path) -> None:
         found = seen(replace(settings, folder=tmp_path / "none"))
 
-        assert found["store"][0].seen.startswith("is empty yet")
+        assert found["store"][0].seen.startswith("no store yet")
         assert not (tmp_path / "none").exists()
 
     def test_doctor_does_not_check_spark_when_it_is_disabled(self, settings: Settings) -> None:
@@ -197,7 +197,7 @@ class TestThePorts:
         found = seen(replace(settings, api_port=taken))
 
         assert [each.state for each in found["ports"]] == ["fail", "ok"]
-        assert found["ports"][0].do == "end what holds it, or set HEADGATE_API_PORT"
+        assert found["ports"][0].do == "stop the process that uses the port, or set HEADGATE_API_PORT"
 
     def test_a_port_of_the_running_server_passes_the_check(self, settings: Settings, taken: int) -> None:
         deployment = open_deployment(settings)
@@ -314,7 +314,7 @@ class TestAStoreInPostgresql:
 
         found = seen(there)
 
-        assert before[0].seen.startswith("is empty yet")
+        assert before[0].seen.startswith("no store yet")
         assert {each.state for name in ("store", "logs", "clock", "models") for each in found[name]} == {"ok"}
 
 
@@ -335,7 +335,7 @@ class TestTheEgressPolicy:
             :1
         ]
 
-        assert found.seen == "connections of `organization` reach 1 folder and 2 hosts"
+        assert found.seen == "connections of `organization` may reach 1 folder and 2 hosts"
 
     def test_egress_rules_for_an_unknown_organization_are_a_warning(self, settings: Settings) -> None:
         found = self.listing(settings, organisation=EgressRules(), main=EgressRules())
@@ -356,11 +356,11 @@ class TestTheEgressPolicy:
 
         found = self.listing(settings, organization=EgressRules(folders))
 
-        assert "may not be seen" in found[1].seen
-        assert "the server's own" in found[2].seen
+        assert "does not exist, or is not accessible" in found[1].seen
+        assert "belongs to the server, and no connection may reach it" in found[2].seen
 
     def test_the_egress_policy_is_reported_as_that_of_this_shell_while_a_server_runs(self, settings: Settings) -> None:
         with closing(FolderLock.take(settings.folder)):
             (found,) = self.listing(settings, organization=EgressRules())
 
-        assert found.seen.endswith("in this shell's settings; a running server may have others")
+        assert found.seen.endswith("by the settings of this shell; a running server may have others")

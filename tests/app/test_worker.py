@@ -20,7 +20,7 @@ def apart(settings: Settings) -> StandaloneWorker:
 
 class TestAWorkerApart:
     def test_a_separate_worker_is_refused_for_a_store_in_the_data_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(SettingsError, match="the server carries out runs itself"):
+        with pytest.raises(SettingsError, match="only one process can use it, and the server executes runs itself"):
             apart(settings_in(tmp_path))
 
         assert not (tmp_path / "data").exists()
@@ -30,7 +30,7 @@ class TestAWorkerApart:
             settings_in(tmp_path), store_url="postgresql://x/y", gateway="http://spark.example.com:15002"
         )
 
-        with pytest.raises(SettingsError, match="use https"):
+        with pytest.raises(SettingsError, match="use an `https://` URL"):
             apart(settings)
 
     def test_a_separate_worker_is_not_ready_while_its_gateway_does_not_answer(
@@ -61,5 +61,5 @@ class TestAWorkerApart:
             process.send_signal(signal.SIGTERM)
             rest, _ = process.communicate(timeout=60)
 
-        assert "carries out 3 runs at once, on Spark at http://localhost:15002" in line
+        assert "executes up to 3 runs at once, on Spark at http://localhost:15002" in line
         assert (rest, process.returncode) == ("ended\n", 0)

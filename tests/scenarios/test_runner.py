@@ -24,11 +24,16 @@ def outcome(system: str, given: list[Any], ask: str, with_: dict[str, Any] | Non
     return run_case(SYSTEMS[system].world, read_case(source, system))
 
 
+NO_ACTOR = "the actor is not a principal of the organization or deployment"
+
+
 class TestAnUnknownWord:
     """It is never skipped: the case has no answer, and fails."""
 
     UNKNOWN: Mapping[str, tuple[list[Any], str, dict[str, Any], str]] = {
         "step": ([{"bless": {"user": "m"}}], "m see L", {}, "there is no kind of step `bless`"),
+        "step of two kinds": ([{"leave": {}, "clock": "+1d"}], "m see L", {}, "but has `leave`, `clock`"),
+        "step without a kind": ([{}], "m see L", {}, "a step needs exactly one kind, but has none"),
         "action": ([], "m admire L", {}, "no action `admire` for the model `nekt`"),
         "type to create": ([], "m create workspace", {"type": "palace"}, "no type `palace`"),
         "type of a step": (
@@ -37,31 +42,36 @@ class TestAnUnknownWord:
             {},
             "no type `palace`",
         ),
-        "resource": ([], "m see palace", {}, "nothing of the id `palace` was declared"),
+        "resource": ([], "m see palace", {}, "the world declares no object with the id `palace`"),
         "place of a step": ([{"grant": {"to": "m", "role": "viewer", "on": "palace"}}], "m see L", {}, "`palace`"),
         "role of a step": ([{"grant": {"to": "m", "role": "king", "on": "L"}}], "m see L", {}, "no role `king`"),
         "place for a type": (
             [{"create": {"id": "p", "type": "layer", "parent": "T1"}}],
             "m see L",
             {},
-            "no `database` lies",
+            "does not allow a `database` below a `table`",
         ),
-        "actor": ([], "palace see L", {}, "nobody of the id `palace`"),
+        "actor": ([], "palace see L", {}, "the world declares no actor with the id `palace`"),
         "maker of a token": (
             [{"create_token": {"id": "k", "by": "palace"}}],
             "m see L",
             {},
-            "nobody of the id `palace`",
+            "the world declares no principal with the id `palace`",
         ),
-        "what is deleted": ([{"delete": {"id": "palace"}}], "m see L", {}, "nothing of the id `palace`"),
+        "what is deleted": (
+            [{"delete": {"id": "palace"}}],
+            "m see L",
+            {},
+            "the world declares no object with the id `palace`",
+        ),
         "key of a step": (
             [{"leave": {"user": "m", "of": "workspace", "why": "x"}}],
             "m see L",
             {},
-            "`leave` has no `why`",
+            "`leave` has no key `why`",
         ),
         "scope": ([{"create_token": {"id": "k", "by": "m", "scope": "galaxy"}}], "m see L", {}, "no scope `galaxy`"),
-        "time": ([{"clock": "tomorrow"}], "m see L", {}, "`tomorrow` is no time"),
+        "time": ([{"clock": "tomorrow"}], "m see L", {}, "`tomorrow` is not a time"),
         "setting's value": ([{"set": {"on": "workspace", "plan": "gold"}}], "m see L", {}, "`plan` must be one of"),
     }
 
@@ -152,15 +162,15 @@ class TestTheReason:
     def test_the_reason_of_a_deny_names_the_missing_role_or_condition(self) -> None:
         assert "`viewer` or `editor` or `manager`" in outcome("nekt", [], "m see L").why
         assert "the condition `self.built_in is not true` does not hold" in outcome("nekt", [], "o rename All").why
-        assert outcome("nekt", [], "z see L").why == "`database.describe` on `L` is denied: the actor is nobody there"
+        assert outcome("nekt", [], "z see L").why == "`database.describe` on `L` is denied: " + NO_ACTOR
 
 
 class TestACase:
     @pytest.mark.parametrize(
         ("change", "sentence"),
         [
-            ({"expect": "perhaps"}, "`perhaps` is no answer"),
-            ({"system": "y42"}, "`system` is not `nekt`"),
+            ({"expect": "perhaps"}, "`expect` is `perhaps`; write `allow` or `deny`"),
+            ({"system": "y42"}, "`system` must be `nekt`, the name of the file"),
             ({"id": None}, "`id` is missing"),
             ({"given": ["step"]}, "`step` must be a mapping of names to values"),
             ({"ask": None}, "`None` must be a mapping of names to values"),
@@ -185,7 +195,7 @@ class TestAValue:
     def test_a_time_is_given_only_in_days_from_now(self, offset: str) -> None:
         assert time_after(10.0, "+2d") == 10.0 + 2 * 86_400
 
-        with pytest.raises(ScenarioError, match="is no time"):
+        with pytest.raises(ScenarioError, match="is not a time"):
             time_after(10.0, offset)
 
 

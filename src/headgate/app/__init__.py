@@ -1,1 +1,1 @@
-"""Settings, and the only wiring: which store, which model, which driver stand behind which endpoint."""
+"""The settings, and the wiring of store, models, drivers and endpoints into one deployment. No other package wires them."""

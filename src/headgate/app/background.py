@@ -1,4 +1,4 @@
-"""A server in a thread of its own: for the demo, for tests and for tools that need a whole deployment."""
+"""Runs a server in a background thread, for the demo, tests and tools that need a whole deployment."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from headgate.app.settings.settings import Settings
 
 @contextmanager
 def run_in_background(settings: Settings, say: Say) -> Iterator[Server]:
-    """Serve until the block ends; enters when Spark is ready. Raises what kept the server from starting."""
+    """Serve until the block ends. The block begins when Spark is ready. Raises the error of a server that fails to start."""
     server = Server(settings, say)
     loop = asyncio.new_event_loop()
     started = threading.Event()
@@ -21,7 +21,7 @@ def run_in_background(settings: Settings, say: Say) -> Iterator[Server]:
         asyncio.set_event_loop(loop)
         try:
             loop.run_until_complete(server.run(started.set))
-        except BaseException as error:  # noqa: BLE001 (handed to the thread that waits)
+        except BaseException as error:  # noqa: BLE001 (raised again in the thread that waits)
             failures.append(error)
         finally:
             started.set()

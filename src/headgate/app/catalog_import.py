@@ -1,4 +1,4 @@
-"""Tables of another catalog become tables here: their files stay where they are, and nothing is moved."""
+"""Import of the tables of another Iceberg catalog. Their files are not moved."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ LAKE = "lake"
 
 @dataclass(frozen=True, slots=True)
 class ImportCandidate:
-    """A table of another catalog: what it would be here, or why it cannot be taken."""
+    """A table of another catalog: its loaded metadata, or the `problem` for which it cannot be imported."""
 
     name: tuple[str, ...]
     loaded: LoadedTable | None = None
@@ -30,24 +30,24 @@ class ImportCandidate:
 
 
 class CatalogImport:
-    """Takes tables of another catalog into the lake of an organization, as the deployment itself."""
+    """Imports tables of another catalog into the lake of an organization, with the deployment itself as the actor."""
 
     def __init__(self, organization: Organization, organizations: Organizations, warehouse: Warehouse) -> None:
-        """`organizations` are those of the deployment: none of them has a table in the place of an imported one."""
+        """`organizations` are all of the deployment: an imported table may not have the location of one of their tables."""
         self._organization = organization
         self._warehouse = warehouse
         pointers = (pointer for each in organizations.list_all() for pointer in each.store.pointers())
         self._taken = [location_of(each.metadata_location) for each in pointers]
 
     def scan(self, source: OtherCatalog) -> Iterator[ImportCandidate]:
-        """Yield every table of the catalog, in order, with whether it can be taken. Every file of it is checked.
+        """Yield every table of the catalog, in order, each with the problem that prevents its import, if there is one.
 
-        Raises `OtherCatalogError`.
+        Every file of a table is checked. Raises `OtherCatalogError`.
         """
         yield from map(self._judge, source.tables())
 
     def import_table(self, found: ImportCandidate) -> ImportCandidate:
-        """Make the table, and its database if there is none; nobody is assigned anything. Returns it as it went."""
+        """Create the table, and its database if it does not exist, without assignments. Return the result."""
         if found.loaded is None:
             return found
         try:
@@ -66,10 +66,10 @@ class CatalogImport:
         parsers = FileParsers(file_parsers(), self._organization.id)
         try:
             loaded = import_foreign(self._warehouse, listed.metadata_location, self._taken, parsers)
-        except Exception as error:  # noqa: BLE001 (each kind of storage has errors of its own)
+        except Exception as error:  # noqa: BLE001 (each kind of storage has its own errors)
             return ImportCandidate(name, problem=str(error))
         if _id(loaded) in self._organization.control.snapshot.resources:
-            return ImportCandidate(name, problem="a table of its uuid is here already")
+            return ImportCandidate(name, problem="a table with its UUID exists already")
         self._taken.append(loaded.metadata.location)
         return ImportCandidate(name, loaded)
 
@@ -79,7 +79,7 @@ class CatalogImport:
         if fault := next(filter(None, map(describe_new_name_fault, name)), None):
             return f"its name cannot be used: {fault}"
         if self._organization.control.snapshot.find((LAKE, *name)) is not None:
-            return "there is something of that name already"
+            return "its name is in use already"
         return ""
 
     def _database(self, name: str) -> ResourceId:

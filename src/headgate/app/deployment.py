@@ -1,4 +1,4 @@
-"""One deployment, opened: the store, the organizations in it, and the first one if there is none."""
+"""Opens a deployment: the store, its organizations, and a first organization if there is none."""
 
 import os
 import secrets
@@ -36,10 +36,10 @@ from headgate.pipelines.connections.external_access import ExternalAccessPolicy
 from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"
-"""The home model of an organization that is made without naming one, and the deployment's own."""
+"""The access model of an organization that is created without naming one, and of the deployment itself."""
 
 FIRST = "main"
-"""The name of the organization that an empty deployment begins with."""
+"""The name of the organization that is created in an empty deployment."""
 
 _SOURCE = "model"
 """The kind of document that keeps a model's source by its hash, in the deployment's log."""
@@ -47,7 +47,7 @@ _SOURCE = "model"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The core of a deployment, ready to be asked. `external_access` is that of the home organization."""
+    """The core of a deployment, ready for commands and questions. `external_access` is that of the home organization."""
 
     settings: Settings
     lock: FolderLock | None
@@ -59,19 +59,19 @@ class Deployment:
     home: Organization
     external_access: ExternalAccessPolicy
     egress: Callable[[Organization], Egress]
-    """What decides about an organization's connections."""
+    """Returns the egress rules by which an organization's connections are decided."""
     vault: Vault
     """Encrypts the secrets of connections."""
     tasks: BackgroundTasks
 
     def external_access_of(self, organization: Organization) -> ExternalAccessPolicy:
-        """Return what is behind an organization's connections, and whose files are whose."""
+        """Return the access policy of an organization's connections: their targets, and which files belong to which organization."""
         if organization is self.home:
             return self.external_access
         return _build_external_access(organization, self.egress(organization), self.settings, self.vault)
 
     def close(self) -> None:
-        """Keep what makes the next start fast, and let go of the store and of the data folder."""
+        """Write checkpoints, which make the next start fast, and release the store and the data folder."""
         self.audit.close()
         self.organizations.keep()
         self.stores.close()
@@ -80,10 +80,10 @@ class Deployment:
 
 
 def open_deployment(settings: Settings, address: str = "", tasks: BackgroundTasks | None = None) -> Deployment:
-    """Open the store, an embedded one for this process alone. Raises `StoreError` with what to do about it.
+    """Open the store, an embedded one for this process alone. Raises `StoreError` with the next step.
 
-    `address` is where it is served: links begin with it where people do not find it under another one. `tasks` are the
-    background tasks of the process.
+    `address` is the URL of the server: links begin with it unless the settings name a public URL. `tasks` are the background
+    tasks of the process.
     """
     lock = None if settings.store_url else FolderLock.take(settings.folder)
     try:
@@ -103,7 +103,7 @@ def open_deployment_over(
     address: str = "",
     tasks: BackgroundTasks | None = None,
 ) -> Deployment:
-    """Return the deployment over a store that is open, with its first organization if there is none."""
+    """Return the deployment over an open store; create the first organization if there is none."""
     try:
         return _open_over(settings, stores, lock, clock, address, tasks or BackgroundTasks())
     except BaseException:
@@ -155,7 +155,7 @@ def _open_over(
 
 
 def _home(organizations: Organizations) -> ResourceId:
-    """Return the id of the home organization: the first one here. It stays, whichever organizations come later."""
+    """Return the id of the home organization: the first one. Organizations that are created later do not change it."""
     roots = organizations.roots
     return organizations.choose_home(ORGANIZATION if ORGANIZATION in roots else roots[0])
 
@@ -169,7 +169,7 @@ def _build_external_access(
 
 
 class _HistoricalModels:
-    """Finds models whose sources were kept when they were in force."""
+    """Finds models of earlier versions by the hash of their source, which was stored when they were in force."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -181,17 +181,17 @@ class _HistoricalModels:
 
 @cache
 def shipped_model(name: str) -> Model:
-    """Return a model of the package. A model does not change, so that one for each is enough."""
+    """Return a shipped model. It is cached: the source of a shipped model does not change while the process runs."""
     return model_of(_source(name), f"{name}.yaml")
 
 
 def model_of(source: str, file: str) -> Model:
-    """Return the model that a text says."""
+    """Return the model with this source. Raises `ModelError` for its mistakes."""
     return load_model(source, shipped_vocabulary(), file, CONDITIONS)
 
 
 def is_model(source: str) -> bool:
-    """Return whether a text is the source of a model."""
+    """Whether a text is the source of a valid model."""
     try:
         model_of(source, "model.yaml")
     except ModelError:
@@ -204,7 +204,7 @@ def _source(name: str) -> str:
 
 
 def _keep_sources(deployment: Organization, models: Iterable[Model]) -> None:
-    """Keep the source of every model that can be in force, so that a later version can read what was decided by it."""
+    """Store the source of every model that can be in force, so that a later version can explain past decisions."""
     for each in models:
         if deployment.store.document(_SOURCE, each.hash) is None:
             kept = {"name": each.name, "source": _source(each.name)}
@@ -212,7 +212,7 @@ def _keep_sources(deployment: Organization, models: Iterable[Model]) -> None:
 
 
 def _found(settings: Settings, organizations: Organizations) -> None:
-    """Make the organization and its owner, whose token is left in a file that only this user can read."""
+    """Create the first organization and its owner, and write the owner's token to a file that only this user can read."""
     owner = PrincipalId(new_id("p"))
     first = create_organization(organizations, OrganizationSpec(ORGANIZATION, FIRST, owner, settings.owner, HOME))
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)

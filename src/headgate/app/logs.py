@@ -1,4 +1,4 @@
-"""How the log is written: lines for people, or one JSON object for each line, to the standard error."""
+"""The format of the log: lines of text for people, or one JSON object for each line, to the standard error."""
 
 import json
 import logging
@@ -14,20 +14,20 @@ from headgate.control.text.terminal_text import terminal_json, terminal_line, te
 
 
 def log_to(form: str, level: str, stream: TextIO | None = None) -> None:
-    """Write everything that is logged in this process, from `level` on, as `text` or `json`."""
+    """Write all log records of this process from `level` on, in the form `text` or `json`."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else Lines())
-    # What no line shows need not be found out for each: the library's own advice, and half of what a line costs.
+    # No line shows these fields; without them a line takes half the time (advice of the documentation of `logging`).
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    logging._srcfile = None  # noqa: SLF001 (how its documentation says it)
+    logging._srcfile = None  # noqa: SLF001 (as the documentation of `logging` advises)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # It says at `info` what it does at every start and every request of a client of its own.
+    # At `info` these libraries log every start, and every request of their clients.
     for chatty in ("httpx", "httpcore", "uvicorn", "alembic"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: what every line has first, then the fields of this one."""
+    """One JSON object for each line: the common fields first, then those of the record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -43,12 +43,12 @@ class JsonLines(logging.Formatter):
         try:
             return terminal_json(orjson.dumps(line, default=str).decode())
         except TypeError:
-            # A text that is not Unicode: the slower way writes even that.
+            # A text with lone surrogates, which orjson refuses; the slower `json` writes it.
             return json.dumps(line, default=str)
 
 
 class Lines(logging.Formatter):
-    """One line of text; only an error's trace has more."""
+    """One line of text for each record; only the traceback of an error has more lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""

@@ -1,4 +1,4 @@
-"""What a serving deployment does now and then: take over news, write checkpoints, erase what has ended by itself."""
+"""Housekeeping of a serving deployment: reads new log entries, writes checkpoints, deletes expired sessions and logins."""
 
 import logging
 import threading
@@ -13,12 +13,15 @@ log = logging.getLogger(__name__)
 MAINTENANCE_SECONDS = 60.0
 """Seconds between two rounds."""
 _MISSED = 5
-"""So many rounds may be missed."""
+"""Rounds that may be missed before the thread counts as stuck."""
 _ENDANGERS = "expired sessions and logins stay in the store, and the next start replays more"
 
 
 class Housekeeping:
-    """A thread beside the endpoints. No decision needs it: without it, starts replay more and news is fetched when asked for."""
+    """A housekeeping thread. No decision depends on it.
+
+    Without it, the next start replays more entries, and new entries are read when a question needs them.
+    """
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
@@ -28,7 +31,7 @@ class Housekeeping:
         self._thread = deployment.tasks.start_thread("housekeeping", self._rounds, _ENDANGERS, self._heartbeat)
 
     def close(self) -> None:
-        """End it."""
+        """Stop the thread."""
         self._ended.set()
         self._deaf()
         self._thread.stop()
@@ -37,7 +40,7 @@ class Housekeeping:
         try:
             self._deployment.organizations.hear(root, revision)
         except StoreError:
-            log.warning("news of `%s` could not be read; the next question does", root)
+            log.warning("new log entries of `%s` could not be read; the next question reads them", root)
 
     def _rounds(self) -> None:
         while not self._ended.wait(MAINTENANCE_SECONDS):
@@ -45,6 +48,8 @@ class Housekeeping:
                 self._deployment.organizations.keep()
                 self._deployment.auth_services.tidy()
             except StoreError:
-                log.exception("a round waits for the store")
+                log.exception(
+                    "a round of housekeeping failed, because the store is not available; the next round tries again"
+                )
             else:
                 self._heartbeat.beat()

@@ -1,4 +1,4 @@
-"""Bringing the tables of an earlier version into the roots of their organizations, one by one, so that it can be resumed."""
+"""Moves the tables of an earlier version into the folders of their organizations: one by one, so that it can be resumed."""
 
 import os
 import shutil
@@ -19,12 +19,12 @@ from headgate.lake.relocation_process import read_relocated
 from headgate.lake.warehouse import find_former_database, organization_root, require_own, sync_folder
 
 _MOVED = ".moved"
-"""A file in the former folder of a table, which names the organization that the table was moved for."""
+"""A marker file in the former folder of a moved table, with the id of its organization."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormerTable:
-    """A table or view whose files lie beside the organizations' roots, and where they will lie."""
+    """A table or view whose files are outside its organization's folder, with their old and new location."""
 
     organization: Organization
     pointer: Pointer
@@ -32,19 +32,19 @@ class FormerTable:
 
     @property
     def name(self) -> str:
-        """The full name."""
+        """The full name of the table."""
         return display_name(self.organization.control.snapshot, self.pointer.table)
 
     def measure_size(self) -> int:
-        """Return the bytes of its files; of a link, those of the link."""
+        """Return the size of its files in bytes; a link counts with its own size."""
         return sum(each.lstat().st_size for each in Path(path_of(self.relocation.old)).rglob("*") if not each.is_dir())
 
 
 class Relocations:
-    """The tables that an earlier version has made in a folder that all organizations shared."""
+    """The tables that an earlier version put into one folder for all organizations."""
 
     def __init__(self, organizations: Organizations, warehouse: Path) -> None:
-        """`warehouse` is the deployment's folder."""
+        """`warehouse` is the folder of the deployment's warehouse."""
         self._organizations = organizations
         self._warehouse = path_of(os.path.realpath(warehouse))
         self._former_databases: dict[ResourceId, FormerDatabases] = {}
@@ -59,15 +59,15 @@ class Relocations:
                     yield FormerTable(organization, pointer, Relocation(old, new))
 
     def move(self, table: FormerTable) -> None:
-        """Move one table. It is where it was until the last step, so that a move that was interrupted begins again.
+        """Move one table. Its pointer changes in the last step but one, so an interrupted move can be repeated.
 
-        Raises `LakeError`, `OSError`, or `PointerConflictError` where the table was committed to meanwhile.
+        Raises `LakeError`, `OSError`, or `PointerConflictError` if the table was changed meanwhile.
         """
         relocation, pointer = table.relocation, table.pointer
         self._require_own(table.organization, relocation.old)
         old, new = Path(path_of(relocation.old)), Path(path_of(relocation.new))
         if os.path.realpath(old) != str(old):
-            raise RuleError("its folder is a link; put the folder there in place of the link")
+            raise RuleError("its folder is a link; replace the link by the folder")
         changed = read_relocated(relocation, pointer.metadata_location)
         _link_all(old, new)
         for path, content in changed.items():
@@ -78,7 +78,7 @@ class Relocations:
         shutil.rmtree(old)
 
     def remove_leftovers(self) -> int:
-        """Remove what is left of moves that ended between their last steps; return how many folders these were."""
+        """Remove the former folders of moves that were interrupted before their removal; return the number of these folders."""
         count, places = (
             0,
             {pointer.place for each in self._organizations.list_all() for pointer in each.store.pointers()},
@@ -94,7 +94,7 @@ class Relocations:
         return count
 
     def _former(self, organization: Organization, location: str) -> Path | None:
-        """Return where a table in an organization's root may have been moved from; None for any other place."""
+        """Return the folder from which a table in an organization's folder may have been moved; None for any other location."""
         root = organization_root(self._warehouse, organization.id)
         database = find_former_database(root, location)
         if database is None or database not in self._databases(organization):
@@ -114,25 +114,25 @@ class Relocations:
 
 
 def _is_left(former: Path, organization: ResourceId) -> bool:
-    """Return whether a move of a table of this organization has left the folder behind."""
+    """Whether a move of a table of this organization has left the folder behind."""
     mark = former / _MOVED
     return not former.is_symlink() and mark.is_file() and mark.read_text(encoding="utf-8") == organization
 
 
 def _link_all(old: Path, new: Path) -> None:
-    """Have every file of a folder in another one too. Raises `RuleError` for a link."""
+    """Create a hard link in another folder for every file of a folder. Raises `RuleError` for a symbolic link."""
     for above, folders, files in os.walk(old):
         there = new / Path(above).relative_to(old)
         there.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(Path(above, each).is_symlink() for each in (*folders, *files)):
-            raise RuleError("there is a link among its files; put the file there in its place")
+            raise RuleError("one of its files is a link; replace the link by the file")
         for each in files:
             (there / each).unlink(missing_ok=True)
             os.link(Path(above, each), there / each)
 
 
 def _write(file: Path, content: bytes) -> None:
-    # The name may be that of a link to the former file, which stays as it is.
+    # The name may be a hard link to the former file, which must not change.
     file.unlink(missing_ok=True)
     with file.open("xb") as stream:
         stream.write(content)
@@ -141,7 +141,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Have the names in a folder, and of those above it, survive a crash."""
+    """Sync the entries of a folder, and of the two folders above it, so that they survive a crash."""
     below = [Path(above) for above, _, _ in os.walk(folder)]
     for each in (*below, *folder.parents[:2]):
         sync_folder(each)

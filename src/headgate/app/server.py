@@ -1,4 +1,4 @@
-"""Serving: the HTTP endpoints first, then the Spark driver and the gateway in front of it; and an orderly end."""
+"""The server: starts the HTTP endpoints, then the Spark driver and the gateway, and shuts them down in order."""
 
 import asyncio
 import time
@@ -36,15 +36,15 @@ Say = Callable[[str], None]
 
 
 class Server:
-    """One deployment, serving. Made in one thread and run in one event loop."""
+    """One deployment that serves. It is constructed in one thread and runs in one event loop."""
 
     def __init__(self, settings: Settings, say: Say) -> None:
-        """Open the data folder and take the ports. Raises `StoreError` or `ServerError`."""
+        """Open the data folder and bind the ports. Raises `StoreError` or `ServerError`."""
         self._say = say
         self._began = time.monotonic()
         self.settings = settings
         if settings.spark:
-            # Tried now, so that nobody waits for Spark to hear that its port is taken.
+            # Bound for a moment, so that a port in use is reported now and not after the start of Spark.
             listen(settings.bind, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
         tasks = BackgroundTasks()
         self._listening = HttpServer(settings, tasks)
@@ -65,37 +65,37 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address of the HTTP endpoints."""
+        """The URL of the HTTP endpoints."""
         return self._listening.url
 
     @property
     def gateway_port(self) -> int:
-        """The port of Spark Connect for everybody; 0 before it is served."""
+        """The public port of Spark Connect; 0 before it is served."""
         return self._side.port
 
     @property
     def driver_pid(self) -> int | None:
-        """The process of the home organization's driver, while there is one."""
+        """The process id of the home organization's driver; None if it does not run."""
         return self._side.driver_pid
 
     def health(self) -> Mapping[str, Any]:
-        """Return whether Spark can be used now."""
+        """Return the health document: the state of the API and of Spark, and the port of Spark Connect."""
         state = self._side.state if self.settings.spark else "off"
         return {"api": "ok", "spark": state, "spark_port": self.gateway_port}
 
     def stop(self) -> None:
-        """Ask the server to end; from its own event loop."""
+        """Ask the server to stop. Call it in the server's event loop."""
         self._stop.set()
 
     def hang_up(self) -> None:
-        """Read the certificate again where there is one, as operators ask for it; else end, as a terminal does."""
+        """Handle SIGHUP: reload the certificate if there is one, else stop, as when a terminal closes."""
         if self._listening.certificate:
             self._listening.certificate.renew()
         else:
             self.stop()
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until `stop`. Raises `ServerError` or the driver's own error if Spark cannot be had."""
+        """Serve until `stop` is called. Raises `ServerError` or the driver's error if Spark cannot be started."""
         front = self._front()
         housekeeping = Housekeeping(self.deployment)
         serving = asyncio.create_task(self._listening.serve(front))
@@ -111,7 +111,7 @@ class Server:
             spark.cancel()
             stopping.cancel()
             announcing.cancel()
-            # What kept Spark from starting was raised above; what its cancelling raises tells nobody anything.
+            # An error of the start of Spark was raised above; an error of its cancellation has no information.
             with suppress(asyncio.CancelledError, Exception):
                 await spark
             front.readiness.draining = True
@@ -171,7 +171,7 @@ class Server:
 
 
 class _Statements:
-    """SQL over HTTP, with PySpark loaded at the first statement."""
+    """SQL over HTTP. PySpark is loaded at the first statement."""
 
     def __init__(self, port: Callable[[], int], register: Callable[[str], ResultPrivileges]) -> None:
         self._port = port
@@ -179,7 +179,7 @@ class _Statements:
         self._loaded: Statements | None = None
 
     def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
-        """Return a statement that is about to run. Raises `StatementError` while there is no Spark."""
+        """Start a statement and return its execution. Raises `StatementError` while Spark is not available."""
         from headgate.spark.sql.client import Statements
 
         self._port()
@@ -187,11 +187,11 @@ class _Statements:
         return self._loaded.begin(credential, wanted)
 
     def close(self) -> None:
-        """End its sessions."""
+        """Close the Spark sessions."""
         if self._loaded:
             self._loaded.close()
 
 
 def _load_client() -> None:
-    """Load PySpark while the driver starts: it takes a second that nobody then waits for."""
-    import headgate.spark.sql.client  # noqa: F401 (loaded for later)
+    """Load PySpark while the driver starts, so that no statement waits for the second that it takes."""
+    import headgate.spark.sql.client  # noqa: F401 (imported to load it)

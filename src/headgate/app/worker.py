@@ -1,4 +1,4 @@
-"""The worker of a deployment: inside the server, or apart in a process of its own that comes to a server's gateway."""
+"""The worker of a deployment: inside the server, or in a separate process that uses the gateway of a server."""
 
 import socket
 import threading
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 
 _LOOK_SECONDS = 1.0
-"""Within which a gateway takes a connection, or counts as away."""
+"""Seconds after which a gateway that accepts no connection counts as unavailable."""
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -35,9 +35,9 @@ def worker_of(
     lacking: Callable[[Organization, str], str] = lambda *_: "",
     timing: WorkerSettings | None = None,
 ) -> Worker:
-    """Return a worker of the organizations that are served, which is not started.
+    """Return a worker for the served organizations. It is not started.
 
-    `lacking` says why an organization's runs cannot begin on a cluster yet, where that is known before they try.
+    `lacking` returns why runs of an organization cannot begin on a cluster yet, or an empty text.
     """
     settings = deployment.settings
     receiver = settings.openlineage_url
@@ -55,10 +55,10 @@ def worker_of(
 
 
 class StandaloneWorker:
-    """A process that serves nothing and carries out runs; several may share a store, a data folder and a gateway."""
+    """A separate process that executes runs. Several may share a store, a data folder and a gateway."""
 
     def __init__(self, settings: Settings, say: Say, timing: WorkerSettings | None = None) -> None:
-        """Open the store. Without its own `timing` it has the usual one. Raises `SettingsError` or `StoreError`."""
+        """Open the store. `timing` replaces the default timing. Raises `SettingsError` or `StoreError`."""
         self._gateway = _checked(settings)
         self._say = say
         self._deployment = open_deployment(settings)
@@ -68,15 +68,15 @@ class StandaloneWorker:
         self._stop = threading.Event()
 
     def stop(self) -> None:
-        """Ask it to end; from any thread or signal."""
+        """Ask the worker to stop. Can be called in any thread or signal handler."""
         self._stop.set()
 
     def run(self) -> None:
-        """Work until `stop`; runs under way are ended then, and queued again for other workers."""
+        """Execute runs until `stop` is called. Active runs are then stopped, and queued again for other workers."""
         settings = self.worker.settings
         housekeeping = Housekeeping(self._deployment)
         self.worker.start(self._deployment.tasks)
-        self._say(f"{settings.name} carries out {settings.slots} runs at once, on Spark at {self._gateway}")
+        self._say(f"{settings.name} executes up to {settings.slots} runs at once, on Spark at {self._gateway}")
         try:
             self._stop.wait()
         finally:
@@ -99,16 +99,17 @@ class StandaloneWorker:
 
 
 def _checked(settings: Settings) -> str:
-    """Return the address of the gateway. Raises `SettingsError` where a worker apart would be of no use."""
+    """Return the URL of the gateway. Raises `SettingsError` if the settings do not permit a separate worker."""
     if settings.store_url is None:
         raise SettingsError(
-            "a store in the data folder is for one process, and the server carries out runs itself; "
-            "set HEADGATE_STORE to a PostgreSQL that both use, and HEADGATE_WORKER=0 for the server"
+            "a separate worker needs a PostgreSQL store, but the store is in the data folder: only one process can use it, and "
+            "the server executes runs itself; "
+            "set HEADGATE_STORE to the same PostgreSQL for server and worker, and HEADGATE_WORKER=0 for the server"
         )
     parts = urlsplit(settings.gateway)
     if parts.scheme == "http" and parts.hostname not in _HERE:
         raise SettingsError(
-            f"`{settings.gateway}` in HEADGATE_GATEWAY is another machine, and secrets of runs would travel in the clear; "
-            "use https"
+            f"`{settings.gateway}` in HEADGATE_GATEWAY is on another machine, and secrets of runs would be sent unencrypted; "
+            "use an `https://` URL"
         )
     return settings.gateway

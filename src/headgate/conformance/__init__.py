@@ -1,1 +1,1 @@
-"""Scenarios: worlds and cases written in a product's own words, run on the real commands and asked of an engine."""
+"""Scenarios: worlds and cases in a product's own words, run through the real commands and checked against an engine."""

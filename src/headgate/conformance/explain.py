@@ -1,14 +1,14 @@
-"""Decisions in a sentence, for whoever wrote the case: by which paths, or what was missing."""
+"""Explains a decision in one sentence for the author of a case: its grant paths, or the missing condition."""
 
 from collections.abc import Callable, Mapping
 
 from headgate.decision.types import Decision, DenyReason, GrantPath
 
-_NOWHERE = "anything that was named"
+_NOWHERE = "any resource of the question"
 
 
 def explain_decision(decision: Decision) -> str:
-    """Return why a question was answered so."""
+    """Return the reason of a decision as a sentence."""
     asked = f"`{decision.question.action}` on `{decision.question.resource}`"
     if not decision.allowed:
         return f"{asked} is denied: {_lack(decision.missing) if decision.missing else 'no rule allows it'}"
@@ -16,7 +16,7 @@ def explain_decision(decision: Decision) -> str:
 
 
 def _way(path: GrantPath) -> str:
-    """Return what was given to whom, and where it was the weakest of several; the roles that it includes go without saying."""
+    """Return a grant path as text: the assignment, and the weakest resource of several. Included roles are left out."""
     made = f" for `{path.reason}`" if path.reason else ""
     weakest = f", the weakest being `{path.weakest}`" if path.weakest else ""
     return f"`{path.subject}` has `{path.assigned_role}` on `{path.assigned_on}`{made}{weakest}"
@@ -32,17 +32,17 @@ def _role(missing: DenyReason) -> str:
 
 
 _LACKS: Mapping[str, Callable[[DenyReason], str]] = {
-    "no-principal": lambda _: "the actor is nobody there",
-    "no-token": lambda _: "the token has ended, or its principal is not there",
+    "no-principal": lambda _: "the actor is not a principal of the organization or deployment",
+    "no-token": lambda _: "the token is expired or revoked, or its principal does not exist",
     "no-run": lambda _: "the run has ended",
     "suspended": lambda _: "the organization is suspended",
-    "not-declared": lambda _: "the pipeline does not declare it",
+    "not-declared": lambda _: "the pipeline does not declare the resource",
     "no-resource": lambda missing: f"there is no `{missing.resource}`",
-    "unknown-action": lambda _: "the model has no such action there",
+    "unknown-action": lambda _: "the model does not have the action on this type of resource",
     "no-role": _role,
     "condition": lambda missing: f"the condition `{missing.what}` does not hold",
-    "narrowed": lambda _: "the token is for something else",
-    "no-subject": lambda _: "the one that it is for is not there, or lacks the role above that it needs first",
+    "narrowed": lambda _: "the token is not valid for this action or resource",
+    "no-subject": lambda _: "the subject does not exist, or lacks the parent role that the assignment requires",
     "not-assignable": lambda missing: f"the role cannot be assigned to that subject on `{missing.resource}`",
-    "not-grantor": lambda missing: f"no rule lets this role be given or taken there; {_role(missing)}",
+    "not-grantor": lambda missing: f"the actor may not assign or revoke this role on the resource; {_role(missing)}",
 }

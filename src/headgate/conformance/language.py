@@ -1,4 +1,4 @@
-"""How a scenario's words read: its types are the model's own, its actions the model's column of the vocabulary."""
+"""Translates the words of a scenario: types by the model, actions by the model's column of the vocabulary."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,49 +8,50 @@ from headgate.model.model import Model
 from headgate.model.vocabulary import Action
 
 CREATING = ("create", "create_child")
-"""The verbs that are followed by the type of what is made."""
+"""The verbs that are followed by the type of the created resource."""
 
 _GRANTING = {"assignment.add": "grant", "assignment.remove": "revoke", "assignment.change": "change_grant"}
-"""How the format calls these under a model that has no column."""
+"""The names of these actions for a model without a column in the vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The words of one system: a model, and the canonical actions by the system's name for them."""
+    """The words of one system: its model, and the canonical actions by the system's names."""
 
     model: Model
     actions: Mapping[str, tuple[Action, ...]]
 
     def type(self, word: str) -> str:
-        """Return the type of the tree that the model calls so. Raises `ScenarioError` if there is none."""
+        """Return the canonical type for a word of the model. Raises `ScenarioError` if there is none."""
         found = next((each.name for each in self.model.types.values() if each.word == word), None)
         if found is None:
             raise ScenarioError(f"the model `{self.model.name}` has no type `{word}`")
         return found
 
     def implicit_path(self, parent: str, type: str) -> tuple[str, ...]:
-        """Return the implicit types between a parent and what lies under it, from the top.
+        """Return the implicit types between a parent and a type below it, from the top.
 
-        Raises `ScenarioError` if the model does not let the one lie under the other.
+        Raises `ScenarioError` if the model does not allow the type below the parent.
         """
         found = next((way for way in self._below(parent) if (way or (parent,))[-1] in self._parents(type)), None)
         if found is None:
-            raise ScenarioError(f"in the model `{self.model.name}` no `{type}` lies under a `{parent}`")
+            raise ScenarioError(f"the model `{self.model.name}` does not allow a `{type}` below a `{parent}`")
         return found
 
     def accepts(self, parent: str, type: str) -> bool:
-        """Say whether a resource of the type can lie under such a parent, or under what is implicitly below it."""
+        """Whether a resource of the type can be below a parent of this type, or below one of its implicit children."""
         return any((way or (parent,))[-1] in self._parents(type) for way in self._below(parent))
 
     def implicit(self, parent: str) -> tuple[str, ...]:
-        """Return the types of which there is one resource under each parent of this type."""
+        """Return the implicit types: each parent of this type has exactly one child of each."""
         return tuple(each.name for each in self.model.types.values() if each.implicit and parent in each.parents)
 
     def actions_named(self, name: str, made: str | None, type: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the canonical actions that the name stands for on a type, each with the way to where it is asked.
+        """Return the canonical actions for a name on a type, each with the path to the resource that is asked about.
 
-        That is the resource itself, or what the model puts implicitly below it. `made` is the type that a
-        creating action names. None for what cannot be done there. Raises `ScenarioError` for an unknown word.
+        The path is empty for the resource itself, or leads down to one of its implicit children. `made` is the type that a
+        creating action names. The result is empty for an action that does not apply to the type. Raises `ScenarioError` for an
+        unknown word.
         """
         candidates = self._find_actions(name, made)
         for way in self._below(type):
@@ -61,7 +62,7 @@ class Language:
         return ()
 
     def _find_actions(self, name: str, made: str | None) -> tuple[Action, ...]:
-        """Return the actions of a name, wherever they are asked; for a creating one those that make this type, or any."""
+        """Return the actions with a name, on any type. For a creating name: those that create the type `made`, or any type."""
         if name not in CREATING:
             if name not in self.actions:
                 raise ScenarioError(f"the vocabulary has no action `{name}` for the model `{self.model.name}`")
@@ -72,7 +73,7 @@ class Language:
         return tuple(found.values())
 
     def _none_for(self, made: str) -> tuple[Action, ...]:
-        """Return that a type is never made in this way. Raises `ScenarioError` if there is no such type at all."""
+        """Return no actions for a type that is never created in this way. Raises `ScenarioError` for an unknown type."""
         if not any(key == f"{verb} {made}" for verb in CREATING for key in self.actions):
             self.type(made)
         return ()
@@ -82,7 +83,7 @@ class Language:
         return known.parents if known else ()
 
     def _below(self, type: str) -> Iterator[tuple[str, ...]]:
-        """Yield the ways down through implicit types, the empty one first."""
+        """Yield the paths down through implicit types, the empty path first."""
         ways: list[tuple[str, ...]] = [()]
         for way in ways:
             yield way
@@ -90,7 +91,7 @@ class Language:
 
 
 def words_of(model: Model, vocabulary: Mapping[str, Action]) -> Language:
-    """Return the words of a model: those of its column, or, if it has none, the canonical ones."""
+    """Return the words of a model: those of its column of the vocabulary, or without a column the canonical ones."""
     found: dict[str, list[Action]] = {}
     known = any(model.name in each.names for each in vocabulary.values())
     for action in vocabulary.values():

@@ -1,4 +1,4 @@
-"""From a case's question to the questions that it stands for, each on the log that it is decided on."""
+"""Expands the question of a case into canonical questions, each for the log that decides it."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ from headgate.facts.ids import ResourceId
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A canonical question, and the log that it goes to."""
+    """A canonical question, and the log that decides it."""
 
     log: ResourceId
     question: Question
 
 
 def expand_question(world: World, ask: JsonObject) -> tuple[Asked, ...]:
-    """Return the questions that one question of a case stands for: it is allowed if all of them are, and there is one.
+    """Return the canonical questions of a case's question, which is allowed if there is one and all are allowed.
 
-    Raises `ScenarioError` for an action, type or id that nobody knows.
+    Raises `ScenarioError` for an unknown action, type or id.
     """
     name, resource, said = require_text(ask, "action"), require_text(ask, "resource"), entry(ask.get("with", {}))
     log = world.place(resource)
@@ -32,7 +32,7 @@ def expand_question(world: World, ask: JsonObject) -> tuple[Asked, ...]:
     )
     actor = require_text(ask, "actor")
     if actor not in world.ids:
-        raise ScenarioError(f"nobody of the id `{actor}` was declared")
+        raise ScenarioError(f"the world declares no actor with the id `{actor}`")
     caller, answers = world.caller(actor), world.engines[log]
     return tuple(
         Asked(log, parse_question(answers, caller, action, resource_at(resource, way), said)) for action, way in meant

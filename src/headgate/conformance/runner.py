@@ -1,4 +1,4 @@
-"""Running a case: a fresh world, its steps, its question, and whether the answer is the one that is expected."""
+"""Runs cases: performs the steps of a case in its world, asks its question, and compares the answer with the expected one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ALLOW, DENY, NO_ANSWER = "allow", "deny", "no answer"
 
 @dataclass(frozen=True, slots=True)
 class ConformanceCase:
-    """One case of a scenario: steps, one question, and the answer that the system gives."""
+    """One case of a scenario: its steps, its question, and the expected answer, which is that of the product."""
 
     id: str
     given: tuple[JsonObject, ...]
@@ -27,7 +27,7 @@ class ConformanceCase:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What became of a case. The answer is `allow`, `deny`, or `no answer` if it could not be asked; `why` is a sentence."""
+    """The result of a case. `answer` is `allow`, `deny`, or `no answer` if it could not be asked; `why` is the reason."""
 
     case: ConformanceCase
     answer: str
@@ -40,12 +40,12 @@ class CaseOutcome:
 
 
 def read_case(source: JsonObject, system: str) -> ConformanceCase:
-    """Return a case of a system as its line states it. Raises `ScenarioError` for a line that is no such case."""
+    """Return the case of a line of a system's file. Raises `ScenarioError` for an invalid case."""
     if require_text(source, "system") != system:
-        raise ScenarioError(f"`system` is not `{system}`, as the file is called")
+        raise ScenarioError(f"`system` must be `{system}`, the name of the file")
     expect = require_text(source, "expect")
     if expect not in (ALLOW, DENY):
-        raise ScenarioError(f"`{expect}` is no answer; write `{ALLOW}` or `{DENY}`")
+        raise ScenarioError(f"`expect` is `{expect}`; write `{ALLOW}` or `{DENY}`")
     given = tuple(entry(step) for step in list_items(source.get("given")))
     return ConformanceCase(
         require_text(source, "id"), given, entry(source.get("ask")), expect, require_text(source, "note")
@@ -60,16 +60,16 @@ def prepare_world(world: World, case: ConformanceCase) -> World:
 
 
 Asking = Callable[[World, Sequence[Asked], JsonObject], Sequence[bool]]
-"""Answers which of the questions are allowed that a question of a case (`ask`, as it stands there) stands for."""
+"""Returns for each canonical question of a case whether it is allowed; the last argument is the case's `ask` unchanged."""
 
 
-def by_engine(world: World, asked: Sequence[Asked], ask: JsonObject) -> Sequence[bool]:  # noqa: ARG001 (another asks as it stands)
-    """Ask what answers in the world itself."""
+def by_engine(world: World, asked: Sequence[Asked], ask: JsonObject) -> Sequence[bool]:  # noqa: ARG001 (used by other implementations)
+    """Ask the engines of the world."""
     return [world.engines[each.log].check(each.question, world.now).allowed for each in asked]
 
 
 def run_case(world: World, case: ConformanceCase, asking: Asking = by_engine) -> CaseOutcome:
-    """Run a case, beginning in this world."""
+    """Run a case in a world, which is not changed."""
     try:
         world = prepare_world(world, case)
         asked = expand_question(world, case.ask)
@@ -81,12 +81,14 @@ def run_case(world: World, case: ConformanceCase, asking: Asking = by_engine) ->
 
 
 def _explain_answers(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:
-    """Return the reasons, which the reference gives; and where the engine answers otherwise, that it does."""
+    """Return the reasons by the reference implementation, and a note for each decision in which the engine differs."""
     if not asked:
-        return "the model has nothing of that name to do there"
+        return "the model does not have the action on this type of resource"
     sentences: list[str] = []
     for each, answer in zip(asked, allowed, strict=True):
         meant = decide(world.models, world.facts(each.log), each.question, world.now)
-        differs = "" if meant.allowed == answer else f"the engine says {ALLOW if answer else DENY}, the reference: "
+        differs = (
+            "" if meant.allowed == answer else f"the engine decides {ALLOW if answer else DENY}, but the reference: "
+        )
         sentences.append(differs + explain_decision(meant))
     return "; ".join(sentences)

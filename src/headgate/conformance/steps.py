@@ -1,6 +1,6 @@
-"""The steps of a case: what happened before its question is asked, as commands of the system or of an actor.
+"""The steps of a case before its question is asked, as commands of the system or of an actor.
 
-What the system states holds, without permission and eligibility: whoever a step of it names is known there.
+A step of the system needs no permission and no eligibility: a user that it names is added if necessary.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,22 +42,22 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
 
 Commands = Iterator[tuple[Log, Command]]
-"""What a step does, each in a log."""
+"""The commands of a step, each with its log."""
 
 Step = Callable[[World, JsonObject], Commands]
 
 _CLOCK, _CREATE = "clock", "create"
-"""The kinds that are more than commands in logs: one lets time pass, the other may begin a log."""
+"""The kinds of steps that are not only commands: one advances the clock, the other may create a log."""
 
 _OF_A_PERSON = "user"
-"""The scope of a token that acts as whoever made it."""
+"""The scope of a token that acts as its creator."""
 
-_SECRET = "nobody asks for it"  # noqa: S105 (a token is named, not shown)
+_SECRET = "never presented"  # noqa: S105 (scenarios refer to tokens by id)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of step: what it does, and the words that it may say; none stands for any, which it takes as they are."""
+    """A kind of step: its function, and the keys that it accepts, separated by spaces; empty accepts all keys."""
 
     step: Step
     keys: str = ""
@@ -65,23 +65,26 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class AddWorldUser:
-    """Somebody that a step names is known from now on; being it alone gives nothing."""
+    """Adds a user that a step names to an organization. Membership alone gives no privileges."""
 
     added: PrincipalAdded
     name: str = "principal.arrive"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the system brings somebody in so."""
+        """Add the user. Raises `InvalidError` for an actor: only the system may do this."""
         if view.caller is not None:
             raise InvalidError(f"`{self.added.principal}` is not in the organization")
         return CommandEffect((self.added,))
 
 
 def perform(world: World, step: JsonObject) -> World:
-    """Return the world after one step. Raises `ScenarioError` for a step that is unknown, or refused."""
+    """Return the world after one step. Raises `ScenarioError` for an unknown or refused step."""
     kinds = [key for key in step if key != "as"]
-    if len(kinds) != 1 or kinds[0] not in (*STEPS, _CLOCK, _CREATE):
-        raise ScenarioError(f"there is no kind of step `{', '.join(kinds)}`")
+    if len(kinds) != 1:
+        found = ", ".join(f"`{each}`" for each in kinds)
+        raise ScenarioError(f"a step needs exactly one kind, but has {found or 'none'}")
+    if kinds[0] not in (*STEPS, _CLOCK, _CREATE):
+        raise ScenarioError(f"there is no kind of step `{kinds[0]}`")
     kind = kinds[0]
     if kind == _CLOCK:
         return replace(world, now=time_after(world.now, require_text(step, kind)))
@@ -94,17 +97,17 @@ def perform(world: World, step: JsonObject) -> World:
         return _created(world, body, caller)
     unknown = sorted(body.keys() - set(STEPS[kind].keys.split())) if STEPS[kind].keys else []
     if unknown:
-        raise ScenarioError(f"the step `{kind}` has no `{unknown[0]}`")
+        raise ScenarioError(f"the step `{kind}` has no key `{unknown[0]}`")
     does = tuple(STEPS[kind].step(world, body))
     here = {log for log, _ in does} & set(world.homes(caller.principal) if caller else ())
     for log, command in does:
-        if log in here or not here:  # what is done everywhere an actor does where they are somebody
+        if log in here or not here:  # a step in all logs is done by an actor only in the logs that have the actor
             world = world.execute(log, command, caller)
     return world
 
 
 def _created(world: World, body: JsonObject, caller: Caller | None) -> World:
-    """Return the world with what is created; a new organization has a log of its own and belongs to who made it."""
+    """Return the world with a created resource. A new organization has its own log, and its creator is its owner."""
     type = world.language.type(require_text(body, "type"))
     log = world.place(require_text(body, "parent"))
     world = world.execute(log, _creation(world, body, type, caller), caller)
@@ -145,7 +148,7 @@ def _creation(world: World, body: JsonObject, type: str, caller: Caller | None) 
 
 
 def _title(id: str) -> str:
-    """Return an id as a name: ids may have dots, names not."""
+    """Return an id as a name: ids may contain dots, names may not."""
     return id.replace(".", "_")
 
 
@@ -160,7 +163,7 @@ def _assign(world: World, subject: str, role: str, place: str) -> Commands:
 
 
 def _arrive(world: World, log: Log, subject: str) -> Commands:
-    """Bring in a user of the world who is not in the log."""
+    """Yield the command that adds a user of the world to a log, unless the log has the user."""
     added = _user(world, subject)
     if added is not None and added.principal not in world.facts(log).principals:
         yield log, AddWorldUser(added)
@@ -186,7 +189,7 @@ def _membership(*, member: bool) -> Step:
 
 
 def _only_role(at: str) -> Step:
-    """Return the step that leaves a user with one role on what `at` names."""
+    """Return the step that leaves a user with one role on the resource in the key `at`."""
 
     def step(world: World, body: JsonObject) -> Commands:
         user, role, place = require_text(body, "user"), require_text(body, "role"), ResourceId(require_text(body, at))
@@ -204,7 +207,7 @@ def _join(world: World, body: JsonObject) -> Commands:
     user, root, role = PrincipalId(require_text(body, "user")), require_text(body, "of"), first_text(body, "role")
     log, known = world.place(root), _user(world, user)
     if known is None:
-        raise ScenarioError(f"there is no user `{user}`")
+        raise ScenarioError(f"the world declares no user `{user}`")
     if role is None:
         yield log, SignUp(user, user, known.attributes)
     elif user in world.facts(log).principals:
@@ -267,7 +270,7 @@ def _create_token(world: World, body: JsonObject) -> Commands:
         raise ScenarioError(f"the model `{world.language.model.name}` has no scope `{scope}`")
     principal = PrincipalId(first_text(body, "of") or require_text(body, "by"))
     if principal not in world.ids:
-        raise ScenarioError(f"nobody of the id `{principal}` was declared")
+        raise ScenarioError(f"the world declares no principal with the id `{principal}`")
     only = ids_in(world, "only", body["only"]) if "only" in body else None
     replaced = first_text(body, "replaces")
     for log in world.homes(principal):
@@ -344,4 +347,4 @@ STEPS: Mapping[str, Kind] = {
     "delete_access": Kind(_on_access(DeleteAccess), "id"),
     "submit_change": Kind(_submit_change, "id on by"),
 }
-"""What each other kind of step does."""
+"""All kinds of steps except the clock and the creation of resources."""

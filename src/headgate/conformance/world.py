@@ -1,7 +1,7 @@
-"""A scenario's world: the logs that it consists of, who can act in them, and the time.
+"""The world of a scenario: its logs, the principals in them, and the time.
 
-Each root of the tree is a log of its own: the deployment, where the people and the organizations are, and each
-organization. A question goes to the log that its resource lies in; whoever is not in that log is nobody there.
+Each root of the tree has its own log: the deployment, with the users and the organizations, and each organization. A question
+goes to the log of its resource; a principal that is not in that log is unknown to it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,16 +27,16 @@ ROOTS = (ORGANIZATION, DEPLOYMENT)
 """The types that have a log of their own."""
 
 Log = ResourceId
-"""A log goes by the id of its root."""
+"""The id of a log: that of its root."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A world at one moment; a step returns the next one.
+    """An immutable world at one moment; a step returns the next world.
 
-    `users` are the people as the file states them, `ids` whatever is or will be something, `places` in which log each
-    lies, `types` of which type of the tree it is, `tokens` who acts by which token. None forgets what is gone.
-    `history` are the changes of each log, from its beginning.
+    `users` are the users as the file states them, `ids` all ids that exist or will be created, `places` the log of each id,
+    `types` the type of each id, and `tokens` the principal of each token. None of them removes a deleted id. `history` are the
+    changes of each log from its beginning.
     """
 
     language: Language
@@ -52,7 +52,7 @@ class World:
 
     @property
     def models(self) -> Models:
-        """The models in force: the one that the scenario is about."""
+        """The models in force: the model of the scenario."""
         return {self.language.model.name: self.language.model}
 
     def facts(self, log: Log) -> Snapshot:
@@ -60,34 +60,34 @@ class World:
         return self.engines[log].facts
 
     def place(self, id: str) -> Log:
-        """Return the log that an id lies in. Raises `ScenarioError` for one that nobody declared."""
+        """Return the log of an id. Raises `ScenarioError` for an undeclared id."""
         if id not in self.places:
-            raise ScenarioError(f"nothing of the id `{id}` was declared")
+            raise ScenarioError(f"the world declares no object with the id `{id}`")
         return self.places[id]
 
     def organizations(self) -> tuple[Log, ...]:
-        """Return the logs that are organizations."""
+        """Return the logs of organizations."""
         return tuple(log for log in self.engines if self.types[log] == ORGANIZATION)
 
     def homes(self, principal: PrincipalId) -> tuple[Log, ...]:
-        """Return the logs that have this principal."""
+        """Return the logs that have a principal."""
         return tuple(log for log, engine in self.engines.items() if principal in engine.facts.principals)
 
     def caller(self, actor: str) -> Caller:
-        """Return who acts: a person or key, or a token's principal through that token."""
+        """Return the caller for an actor: a principal, or for a token its principal with that token."""
         if actor in self.tokens:
             return Caller(self.tokens[actor], TokenId(actor))
         return Caller(PrincipalId(actor))
 
     def with_log(self, root: Log, type: str, changes: Sequence[c.Change]) -> "World":
-        """Return the world with one more log, which begins with these changes."""
+        """Return the world with a new log that begins with these changes."""
         engine = self.start(self.models, fold(Snapshot(), changes, 1))
         history = {**self.history, root: tuple(changes)}
         world = replace(self, engines={**self.engines, root: engine}, history=history)
         return world.with_known_ids(root, changes).with_id(root, type, root)
 
     def with_changes(self, log: Log, changes: Sequence[c.Change]) -> "World":
-        """Return the world in which these changes were written to a log."""
+        """Return the world after these changes are written to a log."""
         if not changes:
             return self
         old = self.engines[log]
@@ -96,7 +96,7 @@ class World:
         return replace(self, engines={**self.engines, log: new}, history=history).with_known_ids(log, changes)
 
     def execute(self, log: Log, command: Command, caller: Caller | None) -> "World":
-        """Return the world after a command. Raises `ScenarioError` if it is refused; `caller` None is the system."""
+        """Return the world after a command of `caller`; None is the system. Raises `ScenarioError` if it is refused."""
         try:
             plan = evaluate(command, CommandContext(self.engines[log], caller, self.now))
         except PermissionDeniedError as error:
@@ -108,7 +108,7 @@ class World:
         return self.with_changes(log, plan.changes)
 
     def with_known_ids(self, log: Log, changes: Sequence[c.Change]) -> "World":
-        """Return the world in which the ids that these changes make are known, as far as they were not."""
+        """Return the world with the ids that these changes create, except those that are known already."""
         world = self
         for change in changes:
             made = _find_created(change)
@@ -119,12 +119,12 @@ class World:
         return world
 
     def with_id(self, id: str, type: str, log: Log) -> "World":
-        """Return the world in which an id is known."""
+        """Return the world with an id, its type and its log."""
         return replace(self, ids=self.ids | {id}, places={**self.places, id: log}, types={**self.types, id: type})
 
 
 def _find_created(change: c.Change) -> tuple[str, str] | None:
-    """Return the id of what a change makes, with its type; None if it makes nothing that can be asked about."""
+    """Return the id and type of the object that a change creates; None if it creates no object of a question."""
     made: tuple[str, str] | None = None
     match change:
         case c.ResourceCreated():

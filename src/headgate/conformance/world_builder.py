@@ -1,4 +1,4 @@
-"""From the entries of a world file to facts: what its people, groups, keys, grants and resources say holds."""
+"""Builds a world from its file: the users, groups, keys, grants and resources become facts."""
 
 from collections.abc import Iterator, Mapping
 
@@ -44,7 +44,7 @@ _PERSON = ("id", "email", "org_role", "org_roles")
 
 
 def build(document: JsonObject, language: Language, start: EngineFactory) -> World:
-    """Return the world that a file states. Raises `ScenarioError` for what the model cannot hold."""
+    """Return the world of a file. Raises `ScenarioError` for entries that the model does not allow."""
     users = tuple(_entries(document, "users"))
     found = {require_text(each, "id"): each for section in _TREE for each in _entries(document, section)}
     ids = (*found, *(require_text(each, "id") for each in users))
@@ -66,7 +66,7 @@ def build(document: JsonObject, language: Language, start: EngineFactory) -> Wor
 
 
 def add_log(world: World, source: JsonObject, type: str, opening: tuple[Change, ...] = ()) -> World:
-    """Return the world with a deployment or organization more: with what its log opens with, and who belongs there."""
+    """Return the world with the log of a new deployment or organization: the `opening` changes, and the users that belong to it."""
     id, model = ResourceId(require_text(source, "id")), world.language.model
     attributes = parse_properties(world, source)[1]
     opening = opening or (
@@ -82,10 +82,10 @@ def add_log(world: World, source: JsonObject, type: str, opening: tuple[Change, 
 
 
 def resolve_parent(world: World, parent: str, type: str) -> tuple[ResourceId, Relations]:
-    """Return what a resource of the type lies under, and the relation by which it belongs to the parent that is stated.
+    """Return the parent of a resource in the tree, and the relation to the parent that the file states, if it needs one.
 
-    It lies under the parent, or under what the model puts implicitly below that; or, where the model has it belong to
-    the parent by a relation that carries roles down, under the nearest resource above that takes it.
+    The tree parent is the stated parent or one of its implicit children. If the model connects the type to the stated parent
+    by a relation that propagates roles, the tree parent is the nearest ancestor that accepts the type.
     """
     facts, language = world.facts(world.place(parent)), world.language
     if language.accepts(world.types[parent], type) or not language.model.lineage:
@@ -93,19 +93,19 @@ def resolve_parent(world: World, parent: str, type: str) -> tuple[ResourceId, Re
     above = facts.ancestors(ResourceId(parent)) if ResourceId(parent) in facts.resources else ()
     place = next((each for each in above if language.accepts(each.type, type)), None)
     if place is None:
-        raise ScenarioError(f"nothing above `{parent}` takes a `{type}`")
+        raise ScenarioError(f"no resource above `{parent}` can contain a `{type}`")
     return resource_at(place.id, language.implicit_path(place.type, type)), {
         language.model.lineage[0]: (Edge(ResourceId(parent)),)
     }
 
 
 def resource_at(resource: str, way: tuple[str, ...]) -> ResourceId:
-    """Return what lies at the end of a way of implicit types, down from a resource."""
+    """Return the id of the resource at the end of a path of implicit types below a resource."""
     return ResourceId("/".join((resource, *way)))
 
 
 def parse_properties(world: World, source: JsonObject) -> tuple[Relations, Attributes]:
-    """Return what an entry says besides its place: ids of the world as relations, other values as attributes."""
+    """Return the relations and attributes of an entry: a key whose values are ids of the world is a relation."""
     relations: dict[str, tuple[Edge, ...]] = {}
     attributes: dict[str, tuple[str, ...]] = {}
     for key, value in source.items():
@@ -121,22 +121,22 @@ def parse_properties(world: World, source: JsonObject) -> tuple[Relations, Attri
 
 
 def ids_in(world: World, key: str, value: JsonValue) -> tuple[ResourceId, ...] | None:
-    """Return the ids that the value of a key consists of; None if anything in it is no id of the world."""
+    """Return the ids in the value of a key; None if one of its elements is not an id of the world."""
     found = list_items(value)
     known = key not in WORDS and all(isinstance(each, str) and each in world.ids for each in found)
     return tuple(ResourceId(word(each)) for each in found) if known else None
 
 
 def role_of(source: JsonObject) -> str:
-    """Return the role that a grant is about. Raises `ScenarioError` if it names none."""
+    """Return the role of a grant. Raises `ScenarioError` if there is none."""
     role = first_text(source, *ROLE_WORDS)
     if role is None:
-        raise ScenarioError(f"a grant is about one of {', '.join(ROLE_WORDS)}")
+        raise ScenarioError(f"a grant has no role; add one of the keys {', '.join(ROLE_WORDS)}")
     return role
 
 
 def membership_of(source: JsonObject) -> PrincipalAdded:
-    """Return that a user of the world is a principal somewhere. Of an e-mail address the domain may decide."""
+    """Return the change that adds a user of the world to a log. Only the domain of an e-mail address is an attribute."""
     attributes = {key: text_tuple(value) for key, value in source.items() if key not in _PERSON}
     email = first_text(source, "email")
     if email is not None:
@@ -149,7 +149,7 @@ def _entries(document: JsonObject, section: str) -> Iterator[JsonObject]:
 
 
 def _add_with_parents(world: World, id: str, found: Mapping[str, JsonObject]) -> World:
-    """Return the world with this entry, after what it lies under."""
+    """Return the world with an entry, and before it its ancestors."""
     if id in world.places:
         return world
     source = found[id]
@@ -170,7 +170,7 @@ def _creation(
         yield GroupCreated(GroupId(id), word(source.get("built_in", False)) == "true", attributes)
     elif type == "service_principal":
         yield PrincipalAdded(PrincipalId(id), type, attributes)
-    elif type == "token":  # one of nobody in particular acts as nobody
+    elif type == "token":  # a token without `of` acts as its parent, which need not be a principal
         yield TokenIssued(TokenId(id), PrincipalId(first_text(source, "of") or parent), parent=parent)
     else:
         author = first_text(source, "created_by", "by")
@@ -189,7 +189,11 @@ def _stream(source: JsonObject) -> Edge:
 
 
 def _build_entrance(world: World, source: JsonObject, root: Log, type: str) -> Iterator[Change]:
-    """Yield that a user is in a new log: everybody in the deployment's, else as the world states, or everybody."""
+    """Yield the changes that add a user to a new log, if the user belongs to it.
+
+    A deployment has every user. An organization has the users with a role in it, and those for which the file states no
+    organization role at all.
+    """
     user, role = PrincipalId(require_text(source, "id")), _org_role(source, root)
     if type == DEPLOYMENT or role is not None or not _states_membership(source):
         yield membership_of(source)

@@ -100,7 +100,9 @@ class TestAPort:
     def test_an_occupied_port_is_reported_with_its_setting(self) -> None:
         held = HttpServer(settings())
         try:
-            with pytest.raises(ServerError, match=f"port {held.port} cannot be used .* or set HEADGATE_API_PORT"):
+            with pytest.raises(
+                ServerError, match=f"port {held.port} of 127.0.0.1 cannot be used .* or set HEADGATE_API_PORT"
+            ):
                 HttpServer(replace(settings(), api_port=held.port))
         finally:
             held.close()
@@ -108,7 +110,9 @@ class TestAPort:
     def test_an_unusable_certificate_is_reported_with_its_settings(self, tmp_path: Path) -> None:
         missing = tmp_path / "none"
 
-        with pytest.raises(ServerError, match=r"cannot be used: .*; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them"):
+        with pytest.raises(
+            ServerError, match=r"cannot be used: .*; check the files of HEADGATE_TLS_CERT and HEADGATE_TLS_KEY"
+        ):
             HttpServer(settings(tls_cert=missing, tls_key=missing))
 
     def test_connections_of_a_server_send_each_part_of_an_answer_at_once(self) -> None:

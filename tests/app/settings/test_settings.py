@@ -81,7 +81,7 @@ class TestDefaultSettings:
 
     @pytest.mark.parametrize("domain", ["\uff41cme.com", "a\u2024com"])
     def test_an_invalid_domain_is_refused_with_the_name_of_the_setting(self, domain: str) -> None:
-        with pytest.raises(SettingsError, match="HEADGATE_OIDC_DOMAINS is not a list of domains"):
+        with pytest.raises(SettingsError, match="HEADGATE_OIDC_DOMAINS is not a list of ASCII domains"):
             default_settings({"HEADGATE_OIDC_DOMAINS": f"acme.com, {domain}"})
 
     def test_empty_and_unknown_variables_are_ignored(self) -> None:
@@ -122,22 +122,22 @@ class TestAnError:
         [
             *[({"HEADGATE_API_PORT": each}, f"`{each}` in HEADGATE_API_PORT is not a port; use a number up to 65535")
               for each in ("eighty", "-1", "65536", "80.0")],
-            ({"HEADGATE_BIND": "everywhere"}, "`everywhere` in HEADGATE_BIND is not an address; use one such as"),
+            ({"HEADGATE_BIND": "everywhere"}, "`everywhere` in HEADGATE_BIND is not an IP address; use one such as"),
             ({"HEADGATE_AUDIT": "some"}, "`some` in HEADGATE_AUDIT is not one of `changes`, `denied`, `all`; use one"),
             ({"HEADGATE_INSECURE_HTTP": "perhaps"}, "is not yes or no; use 1 or 0, or unset it"),
             ({"HEADGATE_BODY_BYTES": "0"}, "`0` in HEADGATE_BODY_BYTES is not a count; use a whole number above 0"),
             ({"HEADGATE_BODY_SECONDS": "inf"}, "`inf` in HEADGATE_BODY_SECONDS is not a time; use a number of seconds"),
             ({"HEADGATE_RATE": "1e9"}, "`1e9` in HEADGATE_RATE is not a rate; use a number per second"),
-            ({"HEADGATE_OIDC_ISSUER": "login"}, "is not the address of a web server; use one such as https://"),
-            ({"HEADGATE_ORIGINS": "https://a/b"}, "is not a list of origins; use some such as https://"),
-            ({"HEADGATE_PROXIES": "*"}, "`*` in HEADGATE_PROXIES is not a list of addresses or networks; use some"),
+            ({"HEADGATE_OIDC_ISSUER": "login"}, "is not an `http://` or `https://` URL; use one such as https://"),
+            ({"HEADGATE_ORIGINS": "https://a/b"}, "is not a list of origins; use origins such as https://"),
+            ({"HEADGATE_PROXIES": "*"}, "`*` in HEADGATE_PROXIES is not a list of IP addresses or networks; use a list"),
             ({"HEADGATE_API_PROT": "1"}, "HEADGATE_API_PROT is not a setting; did you mean `HEADGATE_API_PORT`?"),
             ({"HEADGATE_API_PORT_FILE": "/f"}, "HEADGATE_API_PORT_FILE is not a setting; did you mean"),
             ({"HEADGATE_STORE_FILE": "/nowhere"}, "the file `/nowhere` in HEADGATE_STORE_FILE cannot be read"),
             ({"HEADGATE_CONFIG": "/nowhere"}, "the configuration file `/nowhere` in HEADGATE_CONFIG cannot be read"),
-            ({"HEADGATE_TLS_CERT": "/c"}, "HEADGATE_TLS_CERT and HEADGATE_TLS_KEY go together; set both or neither"),
-            ({"HEADGATE_METRICS": "token"}, "HEADGATE_METRICS is `token` and there is none; set HEADGATE_METRICS_TOKEN"),
-            ({"HEADGATE_OIDC_CLIENT": "c"}, "needs HEADGATE_OIDC_ISSUER and HEADGATE_OIDC_CLIENT; set both or neither"),
+            ({"HEADGATE_TLS_CERT": "/c"}, "only one of HEADGATE_TLS_CERT and HEADGATE_TLS_KEY is set; set both or neither"),
+            ({"HEADGATE_METRICS": "token"}, "HEADGATE_METRICS is `token`, but no token is set; set HEADGATE_METRICS_TOKEN"),
+            ({"HEADGATE_OIDC_CLIENT": "c"}, "needs HEADGATE_OIDC_ISSUER and HEADGATE_OIDC_CLIENT; set both, or unset all"),
         ],
     )  # fmt: skip
     def test_an_error_names_the_variable_and_a_valid_value(self, environ: dict[str, str], said: str) -> None:
@@ -151,10 +151,13 @@ class TestAnError:
         [
             ("api_prot = 1", "`api_prot` of `{file}` is not a setting; did you mean `api_port`?"),
             ('api_port = "x"', "`x` in `api_port` of `{file}` is not a port; use a number up to 65535, or unset it"),
-            ("[limits]\nbody = 1", "`limits` of `{file}` is not a text, a number, true, false or a list"),
+            (
+                "[limits]\nbody = 1",
+                "`limits` of `{file}` has an invalid type; write a text, a number, true, false or a list",
+            ),
             ("api_port =", "the configuration file `{file}` in HEADGATE_CONFIG cannot be read: "),
             ('url = "http://a"', "`url` of `{file}` is not a setting"),
-            ('store = "a"\nstore_file = "/dev/null"', "`store` and `store_file` of `{file}` are both set; drop one"),
+            ('store = "a"\nstore_file = "/dev/null"', "`store` and `store_file` of `{file}` are both set; remove one"),
         ],
     )
     def test_an_error_names_the_key_and_the_configuration_file(

@@ -1,4 +1,4 @@
-"""Is this deployment well? Each check looks at one thing, changes nothing, and says what to do about it."""
+"""Checks of a deployment: each examines one thing, changes nothing, and says what to do about a fault."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -32,12 +32,12 @@ CHECKS: Sequence[Check] = (
 
 
 def doctor(read: Callable[[], Settings], environ: Mapping[str, str], now: float) -> Iterator[Finding]:
-    """Yield what is found, first of the settings that `read` returns: without them there is nothing else to look at."""
+    """Yield the findings of all checks. Settings that `read` cannot read are the only finding: every check needs them."""
     try:
         settings = read()
     except SettingsError as error:
-        yield build_failure("settings", str(error), "put that right")
+        yield build_failure("settings", str(error), "correct the setting")
         return
-    yield Finding("settings", "ok", "can be used")
+    yield Finding("settings", "ok", "valid")
     for check in CHECKS:
         yield from check(settings, environ, now)

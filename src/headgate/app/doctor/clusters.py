@@ -1,4 +1,4 @@
-"""The clusters: whether their masters answer, their secrets are kept, and executors could find the driver."""
+"""Checks the clusters: whether masters answer, secrets are private, and executors could reach the driver."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _OTHERS = 0o077
 
 
 def check_clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look at each cluster beside the embedded one, where Spark is wanted."""
+    """Check each remote cluster, if Spark is enabled."""
     named = settings.clusters.names if settings.spark else ()
     found = (settings.clusters.find(name) for name in named)
     for cluster in found:
@@ -34,8 +34,8 @@ def _check_master(cluster: Cluster) -> Finding:
     try:
         asyncio.run(require_master(cluster))
     except NoMasterError as error:
-        return warning(what, str(error), "runs on it wait until one answers")
-    return Finding(what, "ok", f"on `{cluster.master}`, {cluster.at_once} runs at once")
+        return warning(what, str(error), "start the master; runs on the cluster wait until it answers")
+    return Finding(what, "ok", f"on `{cluster.master}`, at most {cluster.at_once} runs at once")
 
 
 def _has_unauthenticated_rest(cluster: Cluster) -> Iterator[Finding]:
@@ -43,7 +43,7 @@ def _has_unauthenticated_rest(cluster: Cluster) -> Iterator[Finding]:
         if asyncio.run(accepts_unauthenticated_jobs(host)):
             yield warning(
                 f"cluster `{cluster.name}`",
-                f"its master at `{host}` runs what anyone sends to port {REST_PORT}, without the secret; that code can read the secret",
+                f"its master at `{host}` accepts jobs on port {REST_PORT} without the secret; their code can read the secret",
                 "set `spark.master.rest.enabled false` on the master, and choose a new secret",
             )
 
@@ -52,7 +52,11 @@ def _check_files(cluster: Cluster) -> Iterator[Finding]:
     what, files = f"cluster `{cluster.name}`", (cluster.secret_file, cluster.hadoop)
     for file in files:
         if file is not None and not file.exists():
-            yield build_failure(what, f"`{file}` is not there", "put it there, or correct the file of clusters")
+            yield build_failure(
+                what,
+                f"the file `{file}` does not exist",
+                "create it, or correct the path in the file of HEADGATE_CLUSTERS",
+            )
     secret = cluster.secret_file
     if secret is not None and secret.exists() and secret.stat().st_mode & _OTHERS:
         yield warning(what, f"`{secret}` can be read by other users of this machine", f"chmod 600 {secret}")
@@ -63,6 +67,6 @@ def _check_host(cluster: Cluster) -> Iterator[Finding]:
     if is_loopback(cluster.host) and not (masters and all(map(is_loopback, masters))):
         yield warning(
             f"cluster `{cluster.name}`",
-            f"its executors look for the driver at `{cluster.host}`, which on another machine is that machine",
-            "set `host` to a name or address of this machine that they reach",
+            f"its executors connect to the driver at `{cluster.host}`, which is a loopback address: on another machine it is that machine",
+            "set `host` of the cluster to a name or address of this machine that the executors can reach",
         )

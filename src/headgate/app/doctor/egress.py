@@ -1,4 +1,4 @@
-"""The egress policy: what connections may reach, for which organizations, and whether its folders can be connected."""
+"""Checks the egress policy: what connections may reach, for which organizations, and whether its folders can be used."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,31 +17,31 @@ from headgate.pipelines.connections.server_files import ServerFiles
 from headgate.store.inspect import inspect_store
 
 _WHAT = "egress"
-_ELSEWHERE = ", in this shell's settings; a running server may have others"
+_ELSEWHERE = ", by the settings of this shell; a running server may have others"
 
 
 def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look at each organization that is listed, and at the folders of its rules."""
+    """Check each organization of the egress policy, and the folders of its rules."""
     listed = settings.egress.organizations
     where = _ELSEWHERE if may_be_served(settings) else ""
     if not listed:
-        seen = f"no connection reaches anything: {EGRESS_SETTING} is not set, or its file lists no organization{where}"
+        seen = f"connections may reach nothing: {EGRESS_SETTING} is not set, or its file lists no organization{where}"
         yield Finding(_WHAT, "ok", seen)
         return
     try:
         own = server_files(settings, environ)
     except StoreError:
-        return  # the store's URL cannot be read, which another check says
+        return  # another check reports that the URL of the store is invalid
     ids = _organizations(settings)
     for id, rules in listed.items():
-        yield Finding(_WHAT, "ok", f"connections of `{id}` reach {_count_rules(rules)}{where}")
+        yield Finding(_WHAT, "ok", f"connections of `{id}` may reach {_count_rules(rules)}{where}")
         if ids is not None and id not in (EVERY_HOST, *ids):
             yield _unknown(id, ids)
         yield from _folders(id, rules, own)
 
 
 def _organizations(settings: Settings) -> Sequence[str] | None:
-    """Return the ids of the organizations; None where the store cannot be read or is not begun, which another check says."""
+    """Return the ids of the organizations; None if the store cannot be read or is empty, which another check reports."""
     try:
         seen = inspect_store(settings.store_url or settings.folder)
     except StoreError:
@@ -51,8 +51,8 @@ def _organizations(settings: Settings) -> Sequence[str] | None:
 
 def _unknown(id: str, ids: Sequence[str]) -> Finding:
     near = "".join(f" (did you mean `{each}`?)" for each in get_close_matches(id, ids, 1))
-    do = "list organizations by their ids; `headgate organization list` shows each with its name"
-    return warning(_WHAT, f"no organization has the id `{id}`{near}, so its rules hold for none", do)
+    do = "correct the id in the egress policy; `headgate organization list` shows the ids"
+    return warning(_WHAT, f"no organization has the id `{id}`{near}, so its rules have no effect", do)
 
 
 def _folders(id: str, rules: EgressRules, own: ServerFiles) -> Iterator[Finding]:
@@ -62,12 +62,15 @@ def _folders(id: str, rules: EgressRules, own: ServerFiles) -> Iterator[Finding]
 
 
 def _fault(folder: Path, own: ServerFiles) -> tuple[str, str] | None:
-    """Return what is wrong with a listed folder and what to do about it, or None."""
-    # `Path.is_dir` would raise below a folder that may not be searched, in Python 3.11.
+    """Return the fault of a listed folder and what to do about it; None if there is no fault."""
+    # In Python 3.11 `Path.is_dir` raises an error below a folder that the user may not search.
     if not os.path.isdir(folder):  # noqa: PTH112
-        return "is not there, or may not be seen", "make it, give this user access, or take it off the list"
+        return "does not exist, or is not accessible", "create it, give this user access, or remove it from the policy"
     if own.is_own(folder):
-        return "is the server's own, and never reached", "list another one"
+        return (
+            "belongs to the server, and no connection may reach it",
+            "remove it from the policy, or list another folder",
+        )
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The finding of a check."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ State = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, how it is, what was seen, and what to do about it if it is not well."""
+    """One finding: the subject `what` of the check, its `state`, the text `seen`, and what to `do` unless the state is `ok`."""
 
     what: str
     state: State
@@ -17,10 +17,10 @@ class Finding:
 
 
 def build_failure(what: str, seen: str, do: str) -> Finding:
-    """Return what keeps a deployment from serving."""
+    """Return a finding of a fault that prevents the deployment from serving."""
     return Finding(what, "fail", seen, do)
 
 
 def warning(what: str, seen: str, do: str) -> Finding:
-    """Return what does not keep it from serving yet."""
+    """Return a finding of a fault that does not prevent the deployment from serving."""
     return Finding(what, "warn", seen, do)

@@ -1,4 +1,4 @@
-"""The data folder: who can read it, and whether there is room."""
+"""Checks the data folder: its permissions, and the free disk space."""
 
 import os
 import shutil
@@ -14,22 +14,22 @@ _HARDLY_ANY = 100 << 20
 
 
 def data_folder(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look whether the data folder can be used, and by its owner alone."""
+    """Check that this user can use the data folder, and that no other user can read it."""
     folder, what = settings.folder, "data folder"
     if not folder.exists():
-        yield Finding(what, "ok", f"`{folder}` is not there yet; `headgate serve` makes it")
+        yield Finding(what, "ok", f"`{folder}` does not exist yet; `headgate serve` creates it")
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         yield build_failure(
-            what, f"`{folder}` cannot be read and written", f"give it to this user: chown -R $(id -u) {folder}"
+            what, f"this user cannot read and write `{folder}`", f"change its owner: chown -R $(id -u) {folder}"
         )
     elif folder.stat().st_mode & _OTHERS:
         yield warning(what, f"`{folder}` can be read by other users of this machine", f"chmod 700 {folder}")
     else:
-        yield Finding(what, "ok", f"`{folder}`, for this user alone")
+        yield Finding(what, "ok", f"`{folder}`; only this user can read it")
 
 
 def check_secrets(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look whether others can read what only the server may."""
+    """Check that no other user of the machine can read the keys and the owner's token."""
     files = [settings.owner_token, settings.seal_key, settings.vault_key]
     files += [settings.tls_key] if settings.tls_key else []
     there = [file for file in files if file.exists()]
@@ -37,18 +37,18 @@ def check_secrets(settings: Settings, _environ: Mapping[str, str], _now: float) 
         if file.stat().st_mode & _OTHERS:
             yield warning("secrets", f"`{file}` can be read by other users of this machine", f"chmod 600 {file}")
         else:
-            yield Finding("secrets", "ok", f"`{file}`, for this user alone")
+            yield Finding("secrets", "ok", f"`{file}`; only this user can read it")
 
 
 def check_disk(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look whether there is room for the log to grow."""
+    """Check that the disks have free space for the log and the cache."""
     for what, folder in (("disk of the data", settings.folder), ("disk of the cache", settings.cache)):
         free = shutil.disk_usage(_nearest(folder)).free
         seen = f"{free / (1 << 30):.1f} GiB free at `{folder}`"
         if free < _HARDLY_ANY:
-            yield build_failure(what, seen, "make room: a log that cannot be written refuses every change")
+            yield build_failure(what, seen, "free disk space: every change is refused if the log cannot be written")
         elif free < _FEW:
-            yield warning(what, seen, "make room")
+            yield warning(what, seen, "free disk space")
         else:
             yield Finding(what, "ok", seen)
 

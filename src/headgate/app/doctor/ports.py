@@ -1,4 +1,4 @@
-"""The ports, and the certificate that is shown there."""
+"""Checks the ports, the public URL and the TLS certificate."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
@@ -18,7 +18,7 @@ _SOON = 14
 
 
 def check_ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look whether a server runs on the data folder, or could."""
+    """Check that a server runs on the data folder, or that its ports are free."""
     holder = _serving(settings)
     if holder is not None:
         yield holder
@@ -29,35 +29,39 @@ def check_ports(settings: Settings, _environ: Mapping[str, str], _now: float) ->
         wanted.append(("HEADGATE_SPARK_PORT", settings.bind, settings.gateway_port))
     for variable, host, port in wanted:
         if is_free(host, port):
-            yield Finding("ports", "ok", f"{port} is free")
+            yield Finding("ports", "ok", f"port {port} is free")
         else:
-            yield build_failure("ports", f"{port} of {host} is in use", f"end what holds it, or set {variable}")
+            yield build_failure(
+                "ports", f"port {port} of {host} is in use", f"stop the process that uses the port, or set {variable}"
+            )
 
 
 def public_url(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Check that a server which other machines reach has the URL that they use."""
+    """Check that a server for other machines has a public URL."""
     if settings.logins.address is not None:
         yield Finding("public URL", "ok", settings.logins.address)
     elif ip_address(settings.bind).is_loopback and not settings.proxies:
-        yield Finding("public URL", "ok", "none is needed on loopback")
+        yield Finding("public URL", "ok", "not needed on a loopback address")
     else:
-        seen = "none is set, so requests that name a DNS name in `Host` are refused"
+        seen = "no public URL is set, so requests with a DNS name in `Host` are refused"
         yield warning("public URL", seen, "set HEADGATE_PUBLIC_URL to the URL that clients use")
 
 
 def check_certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
-    """Look whether the certificate fits its key, and until when it is good."""
+    """Check that the certificate fits its key and has not expired."""
     if settings.tls_cert is None or settings.tls_key is None:
-        yield Finding("TLS", "ok", f"none, on {settings.bind}")
+        yield Finding("TLS", "ok", f"no TLS on {settings.bind}")
         return
     try:
         Certificate(settings.tls_cert, settings.tls_key)
         days = (_ends(settings.tls_cert) - now) / _DAY
     except (TlsError, ValueError) as error:
-        yield build_failure("TLS", str(error), "put a certificate and its key there")
+        yield build_failure("TLS", str(error), "correct the files of HEADGATE_TLS_CERT and HEADGATE_TLS_KEY")
         return
-    seen = f"the certificate ends in {days:.0f} days" if days > 0 else f"the certificate ended {-days:.0f} days ago"
-    do = "put a new one in its place; a running server takes it by itself"
+    seen = (
+        f"the certificate expires in {days:.0f} days" if days > 0 else f"the certificate expired {-days:.0f} days ago"
+    )
+    do = "replace the file with a renewed certificate; a running server reloads it"
     if days <= 0:
         yield build_failure("TLS", seen, do)
     elif days < _SOON:
@@ -67,7 +71,7 @@ def check_certificate(settings: Settings, _environ: Mapping[str, str], now: floa
 
 
 def may_be_served(settings: Settings) -> bool:
-    """Return whether another process may serve the deployment: it holds the data folder, or the store is shared."""
+    """Whether another process may serve the deployment: a process has locked the data folder, or the store is shared."""
     if settings.store_url is not None or not settings.folder.exists():
         return settings.store_url is not None
     try:
@@ -78,7 +82,7 @@ def may_be_served(settings: Settings) -> bool:
 
 
 def _serving(settings: Settings) -> Finding | None:
-    """Return what is to say of a server that runs on the data folder; None if there is none."""
+    """Return the finding about the process that has locked the data folder; None if there is none."""
     if settings.store_url is not None or not settings.folder.exists():
         return None
     try:
@@ -87,22 +91,26 @@ def _serving(settings: Settings) -> Finding | None:
         answers = not is_free(settings.bind, settings.api_port)
         if answers or not settings.api_port:
             return Finding("lock", "ok", "a server runs on this data folder")
-        seen = f"a process holds the data folder, and nothing listens on {settings.api_port} of {settings.bind}"
-        return warning("lock", seen, "wait if it is starting or ending; its process id is in the file `lock`")
+        seen = f"a process uses the data folder, but none listens on port {settings.api_port} of {settings.bind}"
+        return warning(
+            "lock",
+            seen,
+            "wait if the server is starting or stopping; the process id is in the file `lock` of the data folder",
+        )
     except StoreError as error:
-        return build_failure("lock", str(error), "give the folder to this user")
+        return build_failure("lock", str(error), "make this user the owner of the folder")
     return None
 
 
 def _gateway(settings: Settings) -> Iterator[Finding]:
-    """Look whether the running server's gateway answers, where it is known on which port."""
+    """Check that the gateway of the running server listens, if its port is known."""
     if not settings.spark or not settings.gateway_port:
         return
     if is_free(settings.bind, settings.gateway_port):
-        seen = f"nothing listens for Spark Connect on {settings.gateway_port} of {settings.bind}"
-        yield warning("gateway", seen, "wait if the server is starting; else its log says why the gateway ended")
+        seen = f"no process listens for Spark Connect on port {settings.gateway_port} of {settings.bind}"
+        yield warning("gateway", seen, "wait if the server is starting; if not, the log of the server has the reason")
     else:
-        yield Finding("gateway", "ok", f"listens for Spark Connect on {settings.gateway_port}")
+        yield Finding("gateway", "ok", f"listens for Spark Connect on port {settings.gateway_port}")
 
 
 def _ends(file: Path) -> float:

@@ -1,4 +1,4 @@
-"""The sandbox of Spark's processes: how much of it this machine enforces."""
+"""Checks the sandbox of Spark's processes: how much of it this machine enforces."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ _WHAT = "sandbox"
 
 
 def sandbox(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look what the kernel enforces, where Spark is wanted."""
+    """Check which parts of the sandbox the kernel enforces, if Spark is enabled."""
     if not settings.spark:
         return
     level, why = find_level()

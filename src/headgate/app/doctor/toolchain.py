@@ -1,4 +1,4 @@
-"""What Spark needs: Java, the Iceberg jar and the guard."""
+"""Checks the files that Spark needs: Java, the Iceberg jar, the PostgreSQL jar and the guard."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,19 +9,19 @@ from headgate.spark.toolchain.guard_build import guard_jar
 from headgate.spark.toolchain.jars import ICEBERG, POSTGRESQL, cached_path
 from headgate.spark.toolchain.java import find_java
 
-_MAKE = "`headgate setup` gets it ready, or the next start does"
+_MAKE = "run `headgate setup`, or let the next `headgate serve` prepare it"
 
 
 def tools(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
-    """Look whether Spark could be started now, where it is wanted."""
+    """Check that Spark could be started now, if it is enabled."""
     if not settings.spark:
-        yield Finding("Spark", "ok", "is not wanted (HEADGATE_SPARK=0)")
+        yield Finding("Spark", "ok", "disabled (HEADGATE_SPARK=0)")
         return
     passed_over: list[str] = []
     try:
         java = find_java(environ, passed_over.append)
     except ToolchainError as error:
-        yield build_failure("Java", str(error), "install it")
+        yield build_failure("Java", str(error), "install a Java version that Spark supports")
     else:
         yield Finding("Java", "ok", "; ".join((str(java), *passed_over)))
     iceberg = cached_path(ICEBERG, settings.cache)

@@ -1,1 +1,1 @@
-"""Folders: those of each organization in the data folder, and those of the checkpoints of its streams."""
+"""Folders: those of each organization in the data folder, and the checkpoint folders of its streams."""

@@ -1,4 +1,4 @@
-"""Where pipelines' streams keep their progress: in a folder for each organization, into which earlier ones are moved."""
+"""The checkpoint folders of streams, one for each organization, and the migration of those of an earlier version."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ from headgate.control.organizations.organization import Organizations
 
 
 def move_checkpoints(folder: Path, organizations: Organizations) -> None:
-    """Move the folders of pipelines that an earlier version made beside each other into those of their organizations.
+    """Move the checkpoint folders of pipelines, which an earlier version kept in one folder, to their organizations.
 
-    A stream whose progress is lost would read everything again. Raises `OSError` if a folder cannot be moved.
+    A stream without its checkpoint would read everything again. Raises `OSError` if a folder cannot be moved.
     """
     if not folder.is_dir():
         return

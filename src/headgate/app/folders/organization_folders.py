@@ -1,4 +1,4 @@
-"""The folders of one organization in the data folder: what is in them, and their removal."""
+"""The folders of one organization in the data folder: their size and their removal."""
 
 import errno
 import os
@@ -12,22 +12,24 @@ from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import ResourceId, is_folder_name
 
 ROOTS = ("warehouse", "checkpoints", "scratch")
-"""Each holds a folder for each organization, of the organization's id."""
+"""Folders of the data folder that have a folder for each organization, named by its id."""
 
 _CHANGED = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST)
-"""How a removal fails when another process deletes or creates files meanwhile."""
+"""The errors of a removal while another process deletes or creates files."""
 _ATTEMPTS = 50
 _PAUSE = 0.1
-"""Seconds between two attempts, for the other process to end."""
+"""Seconds between two attempts, in which the other process can end."""
 
 
 class OrganizationFolders:
-    """The folders `warehouse/<id>`, `checkpoints/<id>` and `scratch/<id>`. Nothing is reached through a symbolic link."""
+    """The folders `warehouse/<id>`, `checkpoints/<id>` and `scratch/<id>`. Symbolic links are not followed."""
 
     def __init__(self, data: Path, organization: ResourceId) -> None:
-        """`data` is the data folder. Raises `InvalidError` for an id that is no name of a folder."""
+        """`data` is the data folder. Raises `InvalidError` for an id that cannot be the name of a folder."""
         if not is_folder_name(organization):
-            raise InvalidError(f"`{organization}` cannot be the name of a folder; remove its files by hand")
+            raise InvalidError(
+                f"the id `{organization}` cannot be the name of a folder; delete the files of the organization yourself"
+            )
         self._data = data
         self._name = organization
 
@@ -36,13 +38,14 @@ class OrganizationFolders:
         return tuple(self._data / root / self._name for root, _ in self._open_roots())
 
     def bytes(self) -> int:
-        """Return the size of the files in them."""
+        """Return the size of the files in the folders, in bytes."""
         return sum(_size(root_fd, self._name) for _, root_fd in self._open_roots())
 
     def remove(self) -> None:
-        """Remove them with everything in them. Raises `OSError` if something cannot be removed.
+        """Remove the folders with all their contents. Raises `OSError` if a file or folder cannot be removed.
 
-        A Spark driver of the organization may be ending: it deletes its scratch files itself and may still write some.
+        Errors of concurrent changes are retried: a Spark driver of the organization that is stopping deletes its scratch files
+        itself, and may still write some.
         """
         for left in reversed(range(_ATTEMPTS)):
             try:
@@ -59,7 +62,7 @@ class OrganizationFolders:
             shutil.rmtree(self._name, dir_fd=root_fd)
 
     def _open_roots(self) -> Iterator[tuple[str, int]]:
-        """Yield the roots that hold a folder of the organization, each open while it is looked at."""
+        """Yield the name and open descriptor of each root that contains a folder of the organization."""
         for root in ROOTS:
             with suppress(FileNotFoundError, NotADirectoryError), _folder(root, self._data) as root_fd:
                 with _folder(self._name, root_fd):
@@ -69,7 +72,10 @@ class OrganizationFolders:
 
 @contextmanager
 def _folder(name: str, above: Path | int) -> Iterator[int]:
-    """Open a folder that is no link. Raises `NotADirectoryError` for a link or a file, `FileNotFoundError`."""
+    """Open a folder without following a link.
+
+    Raises `NotADirectoryError` for a link or a file, `FileNotFoundError` if there is none.
+    """
     if isinstance(above, Path):
         descriptor = os.open(above / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     else:
@@ -84,6 +90,6 @@ def _size(root_fd: int, name: str) -> int:
     size = 0
     for _, _, files, folder_fd in os.fwalk(name, dir_fd=root_fd):
         for file in files:
-            with suppress(FileNotFoundError):  # a driver deletes its scratch files meanwhile
+            with suppress(FileNotFoundError):  # a driver may delete its scratch files meanwhile
                 size += os.stat(file, dir_fd=folder_fd, follow_symlinks=False).st_size
     return size

@@ -39,7 +39,7 @@ def http_application(
     health: Callable[[], Mapping[str, Any]],
 ) -> FastAPI:
     """Return the application of one deployment."""
-    # No pages of the framework's: they load their scripts from elsewhere.
+    # No documentation pages of FastAPI: they load scripts from other hosts.
     app = FastAPI(
         title="Headgate",
         version="0.1.0",
@@ -63,7 +63,7 @@ def http_application(
     problems.install_problem_handlers(app)
     idempotency.install_idempotency(app)
     add_authzen_paths(app)
-    # The last one added comes first: the organization is known before anything is read for it.
+    # The middleware that is added last runs first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
     glass = BreakGlassStatus()
     app.state.at_once = AtOnce(app.state.deployed, freshness, glass)
@@ -79,6 +79,6 @@ def http_application(
     lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now)
     identify = build_request_authenticator(deployment.identity, organizations, sparks, lakes)
     app.include_router(iceberg_router(identify), prefix="/iceberg")
-    # The framework would do this at the first request, which is then late, and in whichever thread that is.
+    # FastAPI would compile the routes at the first request, which would delay it, and in any thread.
     deque(iter_route_contexts(app.routes), maxlen=0)
     return app

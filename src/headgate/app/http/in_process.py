@@ -1,4 +1,4 @@
-"""An application served over real HTTP beside the code that asks it."""
+"""Serves an application over real HTTP in a thread of the process that calls it."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from headgate.app.settings.settings import HOST
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it answers."""
+    """A uvicorn server with an event that is set when it answers requests."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -25,7 +25,7 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def serve_in_process(app: ASGIApp) -> Iterator[str]:
-    """Serve an application on a free port of loopback until the block ends; gives its address."""
+    """Serve an application on a free loopback port until the block ends; yield its URL."""
     config = uvicorn.Config(app, host=HOST, port=0, log_level="warning", access_log=False, lifespan="off", ws="none")
     server = _Server(config)
     thread = threading.Thread(target=server.run, name="http", daemon=True)

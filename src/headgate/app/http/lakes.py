@@ -1,4 +1,4 @@
-"""The lakes of a deployment: one for each organization, and which of them a catalog request is for."""
+"""The lakes of a deployment, one for each organization, and the authentication of catalog requests."""
 
 import threading
 from collections.abc import Callable, Container
@@ -30,7 +30,10 @@ _BEARER = "Bearer "
 
 
 def warehouse_of(settings: Settings, organization: ResourceId, former: Container[ResourceId] = ()) -> Warehouse:
-    """Return the warehouse of an organization; `former` are its databases, in whose folders it may have tables too."""
+    """Return the warehouse of an organization.
+
+    `former` are its databases in whose folders an earlier version may have put tables.
+    """
     if settings.bucket is not None:
         return ObjectWarehouse(settings.bucket, settings.s3.properties, organization, former)
     return FileWarehouse(settings.warehouse, organization, former)
@@ -38,24 +41,24 @@ def warehouse_of(settings: Settings, organization: ResourceId, former: Container
 
 @cache
 def file_parsers() -> BlockingPool:
-    """Return the parsers of this process for files that a client wrote. They end with the process."""
+    """Return this process's pool of parsers for files that clients wrote. The parsers end with the process."""
     return BlockingPool()
 
 
 class Lakes:
-    """Opens lakes when they are first asked for. Safe to use from several threads."""
+    """Opens each lake at its first use. Thread-safe."""
 
     def __init__(
         self, warehouse: Callable[[ResourceId, FormerDatabases], Warehouse], clock: Callable[[], float]
     ) -> None:
-        """`warehouse` returns that of an organization with these databases."""
+        """`warehouse` returns the warehouse of an organization, from its id and its former databases."""
         self._warehouse = warehouse
         self._clock = clock
         self._lock = threading.Lock()
         self._of: dict[ResourceId, Lake] = {}
 
     def of(self, organization: Organization) -> Lake:
-        """Return the lake of an organization. What is staged in it is kept while the process lives."""
+        """Return the lake of an organization. Its staged tables are kept while the process lives."""
         with self._lock:
             if organization.id not in self._of:
                 self._of[organization.id] = self._open_lake(organization)
@@ -72,9 +75,9 @@ class Lakes:
 def build_request_authenticator(
     identity: Authenticator, organizations: Organizations, sparks: SparkRegistry, lakes: Lakes
 ) -> AuthenticateRequest:
-    """Return the resolver of the caller of a catalog request: a driver for one of its sessions, or the holder of a token.
+    """Return the authenticator of catalog requests: of a driver, for one of its sessions, or of a client with a token.
 
-    A driver is in its own organization, the holder of a token in the one that `Organizations.addressed` tells.
+    A driver acts in its own organization, a client with a token in the one that `Organizations.resolve_addressed` returns.
     """
 
     def named(name: str) -> Organization | None:
@@ -102,7 +105,7 @@ def build_request_authenticator(
         if caller is None and found and organization and organization.is_suspended_for(found):
             raise CallerDeniedError(SUSPENDED, organization)
         if caller is None or organization is None or caller.run is not None:
-            # A run's identity exists for statements that the guard has seen, and comes here through the driver only.
+            # The identity of a run is for statements that the guard has checked: it is accepted from a driver only.
             raise CallerDeniedError(UNAUTHENTICATED, organization)
         return Authenticated(caller, guarded=False, lake=lakes.of(organization))
 

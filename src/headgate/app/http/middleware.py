@@ -1,4 +1,4 @@
-"""The endpoints as the network has them: who asks is told to logs and limits, and what the core counts to whoever watches."""
+"""The application behind its middleware: identifies clients for logs and rate limits, and exports the core's metrics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SparkFigures = Callable[[], Mapping[str, Mapping[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class ServedApp:
-    """An application as it is served, what is answered without it, and whether it should be sent requests."""
+    """An application as it is served, with its fast path and its readiness."""
 
     app: ASGIApp
     express: FastPath
@@ -39,9 +39,9 @@ class ServedApp:
 def build_front(
     app: FastAPI, deployment: Deployment, session: DeploymentSession = lambda _: None, spark: SparkFigures = dict
 ) -> ServedApp:
-    """Put in front of the endpoints what is the same for all of them.
+    """Return the endpoints behind the middleware that all of them share.
 
-    `session` says whose a session of Spark is, and `spark` what its gateway has counted.
+    `session` returns the caller of a Spark session, and `spark` the counters of the gateway.
     """
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
@@ -68,12 +68,12 @@ def _identify(deployment: Deployment, session: DeploymentSession) -> IdentifyCli
         if secret is None:
             return None
         if secret.startswith(HANDLE_PREFIX):
-            # The driver speaks for a session: what its statements ask counts as its caller's.
+            # A driver calls for a session: its requests count as those of the session's caller.
             caller = session(secret)
             return caller.principal if caller else None
         presented = identity.cached(secret)
         if presented is None or not _is_at_hand(organizations, presented):
-            # It may have to be looked up in the store, which may be slow: the others do not wait for that.
+            # The store may be slow: a lookup in a thread does not block the requests of other clients.
             return await anyio.to_thread.run_sync(_find_active_principal, identity, organizations, secret)
         return _select_active_principal(organizations, presented)
 
@@ -85,7 +85,7 @@ def _find_active_principal(identity: Authenticator, organizations: Organizations
         presented = identity.authenticate(secret)
         return _select_active_principal(organizations, presented) if presented else None
     except StoreError:
-        # Counted by its address. That it cannot be answered, the endpoints say.
+        # The request counts against its address; the endpoint reports that the store is unavailable.
         return None
 
 
@@ -94,7 +94,7 @@ def _is_at_hand(organizations: Organizations, presented: AuthenticatedPrincipal)
 
 
 def _select_active_principal(organizations: Organizations, presented: AuthenticatedPrincipal) -> str | None:
-    """Return the principal of a login, or of a token that is good in its organization now; else None."""
+    """Return the principal of a login, or of a token that is valid in its organization now; else None."""
     if presented.organization is not None and organizations.open(presented.organization).caller(presented) is None:
         return None
     return presented.principal

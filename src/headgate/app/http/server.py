@@ -1,4 +1,4 @@
-"""Where the HTTP endpoints listen: as the settings say for everybody, and for the Spark driver where it finds them in any case."""
+"""The HTTP server: its public port by the settings, and a loopback port for the Spark driver."""
 
 import asyncio
 import math
@@ -20,38 +20,38 @@ from headgate.endpoints.http.tls import Certificate, TlsError, build_context_fac
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 (compared with, not bound to)
 
 _KEPT = 3600
-"""Seconds that a connection between processes of one server may rest."""
+"""Seconds that a connection between processes of one server may be idle."""
 _BACKLOG = 2048
-"""How many connections may wait to be taken."""
+"""The most connections that may wait to be accepted."""
 
 
 class ServerError(Exception):
-    """The server cannot start or go on; the message says what to do about it."""
+    """The server cannot start or continue; the message has the next step."""
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn without handlers of its own for signals: the server ends everything in order."""
+    """uvicorn without its signal handlers: `Server` shuts everything down in order."""
 
     def __init__(self, config: uvicorn.Config, answering: asyncio.Event) -> None:
         super().__init__(config)
         self._answering = answering
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and set the event `answering`."""
         await super().startup(sockets)
         self._answering.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to the server."""
+        """Install no signal handlers."""
         yield
 
 
 class HttpServer:
-    """The ports of the HTTP endpoints, taken when this is made. `certificate` is None without TLS."""
+    """The HTTP endpoints on their ports, which the constructor binds. `certificate` is None without TLS."""
 
     def __init__(self, settings: Settings, tasks: BackgroundTasks | None = None) -> None:
-        """Take the ports. Raises `ServerError` if one cannot be had, or the certificate not be used."""
+        """Bind the ports. Raises `ServerError` if a port or the certificate cannot be used."""
         self._settings = settings
         self._tasks = tasks or BackgroundTasks()
         self.certificate = _certificate(settings)
@@ -61,26 +61,26 @@ class HttpServer:
         self._inner = None if reached else listen(HOST, 0, "HEADGATE_BIND")
         self._servers: Sequence[_Uvicorn] = ()
         self.answering = asyncio.Event()
-        """Set when everybody's requests are answered."""
+        """Set when requests at the public port are answered."""
 
     @property
     def port(self) -> int:
-        """The port for everybody."""
+        """The public port."""
         return _port(self._outer)
 
     @property
     def url(self) -> str:
-        """The address for everybody, as this machine names it."""
+        """The URL of the public port, with the host that the server is bound to."""
         host = self._settings.bind
         return f"{'https' if self.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
     def inner_url(self) -> str:
-        """The address for the Spark driver."""
+        """The URL for the Spark driver."""
         return f"http://{HOST}:{_port(self._inner or self._outer)}"
 
     async def serve(self, front: ServedApp) -> None:
-        """Serve until `end`, and then until what is under way is done."""
+        """Serve until `end` is called, and then until the active requests are answered."""
         served = [(self._http(front, self._tls(), self.answering), self._outer)]
         if self._inner:
             served.append((self._http(front, {}, asyncio.Event()), self._inner))
@@ -100,12 +100,12 @@ class HttpServer:
         )
 
     def end(self) -> None:
-        """Take no more connections."""
+        """Stop accepting connections."""
         for server in self._servers:
             server.should_exit = True
 
     def close(self) -> None:
-        """Let go of the ports without having served."""
+        """Close the ports of a server that did not serve."""
         for opened in (self._outer, self._inner):
             if opened is not None:
                 opened.close()
@@ -131,7 +131,7 @@ class HttpServer:
 
 
 class InternalServer:
-    """One application on a free port of loopback, in the event loop that is running."""
+    """One application on a free loopback port, in the running event loop."""
 
     def __init__(self, app: ASGIApp, tasks: BackgroundTasks | None = None) -> None:
         self._tasks = tasks or BackgroundTasks()
@@ -147,14 +147,14 @@ class InternalServer:
             access_log=False,
             server_header=False,
             date_header=False,
-            # Whoever asks keeps its connections for as long as both live.
+            # The clients are processes of this server, which keep their connections while both run.
             timeout_keep_alive=_KEPT,
         )
         self._server = _Uvicorn(config, asyncio.Event())
         self._serving: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Serve."""
+        """Start serving."""
         serving = self._serving = asyncio.create_task(self._server.serve(sockets=[self._port]))
         self._forget = self._tasks.add_check(
             "answers for the gateway",
@@ -163,7 +163,7 @@ class InternalServer:
         )
 
     async def end(self) -> None:
-        """Take no more requests, and return when those under way are answered."""
+        """Stop accepting requests, and return when the active ones are answered."""
         self._forget()
         self._server.should_exit = True
         if self._serving is None:
@@ -173,19 +173,19 @@ class InternalServer:
 
 
 def listen(host: str, port: int, variable: str) -> socket.socket:
-    """Return a socket that nobody else can have. Raises `ServerError` that names the variable to change."""
+    """Return a listening socket, which no other process can bind. Raises `ServerError` with the setting to change."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends the parts of an answer at once only on connections of this protocol; else the last waits 40 ms.
+    # asyncio sends each part of a response at once only for this protocol; otherwise the last part waits 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        # Bound alone, another process could still have it too.
+        # Without `listen`, another process could bind the same port.
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise ServerError(
-            f"port {port} cannot be used ({error.strerror}); end what holds it, or set {variable}"
+            f"port {port} of {host} cannot be used ({error.strerror}); stop the process that uses the port, or set {variable}"
         ) from error
     return listener
 
@@ -196,7 +196,7 @@ def _certificate(settings: Settings) -> Certificate | None:
     try:
         return Certificate(settings.tls_cert, settings.tls_key)
     except TlsError as error:
-        raise ServerError(f"{error}; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them") from error
+        raise ServerError(f"{error}; check the files of HEADGATE_TLS_CERT and HEADGATE_TLS_KEY") from error
 
 
 def _port(opened: socket.socket) -> int:

@@ -5,5 +5,5 @@ from typing import Any
 
 
 def trust_proxies(addresses: Sequence[str]) -> dict[str, Any]:
-    """Return uvicorn's options for the addresses of the setting `proxies`; without any, no such header is believed."""
+    """Return uvicorn's options for the addresses of the setting `proxies`; without addresses, no such header is believed."""
     return {"proxy_headers": bool(addresses), "forwarded_allow_ips": list(addresses)}

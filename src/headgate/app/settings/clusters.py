@@ -1,4 +1,4 @@
-"""The file in which operators describe clusters: a TOML table for each, by its name."""
+"""Reads the file of `HEADGATE_CLUSTERS`: a TOML table for each cluster, by its name."""
 
 import tomllib
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _CONF = (
     "spark.task.",
     "spark.yarn.",
 )
-"""How the configuration begins that operators may set: executors, networks and sizes, nothing that the guard stands on."""
+"""Prefixes of the Spark configuration that operators may set: executors, networks, sizes; none that the guard depends on."""
 
 _Size = Annotated[str, StringConstraints(pattern=r"^[1-9]\d*[mgMG]$")]
 _Master = Annotated[
@@ -43,7 +43,7 @@ _Master = Annotated[
 
 
 class _Table(BaseModel):
-    """One cluster as it is written."""
+    """The table of one cluster."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,11 +61,15 @@ class _Table(BaseModel):
     def _fits(self) -> Self:
         foreign = [key for key in self.conf if not key.startswith(_CONF)]
         if foreign:
-            raise ValueError(f"`{foreign[0]}` is not one of the keys that a cluster's `conf` may have")
+            raise ValueError(f"`conf` of a cluster may not contain `{foreign[0]}`; remove it")
         if self.master.startswith("spark://") and self.secret_file is None:
-            raise ValueError("a standalone master needs `secret_file`, the secret that its workers share with it")
+            raise ValueError(
+                "a standalone master needs `secret_file`: a file with the secret that the master shares with its workers"
+            )
         if self.secret_file is not None and not self.master.startswith("spark://"):
-            raise ValueError("`secret_file` is for a standalone master; elsewhere Spark makes a secret by itself")
+            raise ValueError(
+                "`secret_file` is for a standalone master only; remove it, since Spark creates a secret for other masters"
+            )
         return self
 
 
@@ -73,12 +77,14 @@ _TABLES: TypeAdapter[Mapping[str, _Table]] = TypeAdapter(Mapping[str, _Table])
 
 
 def read_clusters(file: Path) -> Clusters:
-    """Return the clusters of a file, and the embedded one. Raises `ValueError` with what is wrong with it."""
+    """Return the clusters of a file, and the embedded one. Raises `ValueError` with the fault of the file."""
     try:
         tables = _tables(tomllib.loads(file.read_text(encoding="utf-8")))
         return Clusters(Cluster(EMBEDDED), *(_cluster(name, table) for name, table in tables.items()))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"a file of clusters that can be read, {error}; put that right") from None
+    except OSError as error:
+        raise ValueError(f"a readable file ({error.strerror}); correct its path or permissions") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"a TOML file ({error}); correct the file") from None
 
 
 def _tables(written: Mapping[str, Any]) -> Mapping[str, _Table]:
@@ -86,13 +92,13 @@ def _tables(written: Mapping[str, Any]) -> Mapping[str, _Table]:
         return _TABLES.validate_python(written)
     except ValidationError as error:
         fault = first_fault(error.errors(), written)
-        raise ValueError(f"a file of clusters, `{fault.at}`: {fault.sentence}; put that right") from None
+        raise ValueError(f"a valid file of clusters: `{fault.at}`: {fault.sentence}; correct the file") from None
 
 
 def _cluster(name: str, table: _Table) -> Cluster:
     if (name == EMBEDDED) == (not table.master.startswith("local")):
         raise ValueError(
-            f"a file of clusters: `{EMBEDDED}` is the one with a `local` master, and `{name}` has `{table.master}`; "
-            "put that right"
+            f"a valid file of clusters: `{name}` has the master `{table.master}`, but the cluster `{EMBEDDED}`, and no other, "
+            "has a `local` master; correct the file"
         )
     return Cluster(name, **dict(table))

@@ -1,4 +1,4 @@
-"""The file in which the operator says what connections may reach: YAML, with the folders and hosts of each organization."""
+"""Reads the egress policy, the file of `HEADGATE_EGRESS`: YAML with the folders and hosts that connections may reach."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -11,7 +11,7 @@ _ORGANIZATIONS, _FOLDERS, _HOSTS = "organizations", "folders", "hosts"
 
 
 class _FaultError(ValueError):
-    """Something in the file cannot be used; `at` is where it stands."""
+    """A fault in the file; `at` is the node with its line and column."""
 
     def __init__(self, at: Node, fault: str) -> None:
         super().__init__(fault)
@@ -19,20 +19,22 @@ class _FaultError(ValueError):
 
 
 def read_egress_file(file: Path) -> EgressPolicy:
-    """Return the policy that a file says. Raises `ValueError` with file, line, column and what is wrong there."""
+    """Return the policy of a file. Raises `ValueError` with file, line, column and fault."""
     try:
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"an egress policy that can be read ({error}); correct the file's path or rights") from None
+    except OSError as error:
+        raise ValueError(f"a readable file ({error.strerror}); correct its path or permissions") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"UTF-8 text ({error}); correct the file") from None
     report = DiagnosticReport(str(file))
     document = parse_yaml(text, report)
     if document is None or report.has_errors:
-        raise ValueError(f"an egress policy: {report.diagnostics()[0]}; correct the file")
+        raise ValueError(f"a valid egress policy: {report.diagnostics()[0]}; correct the file")
     try:
         return EgressPolicy({name.value: _rules(value) for name, value in _organizations(document)})
     except _FaultError as fault:
         raise ValueError(
-            f"an egress policy: {file}:{fault.at.line}:{fault.at.column}: {fault}; correct the file"
+            f"a valid egress policy: {file}:{fault.at.line}:{fault.at.column}: {fault}; correct the file"
         ) from None
 
 
@@ -47,7 +49,7 @@ def _rules(document: Node) -> EgressRules:
     found: dict[str, tuple[ScalarNode, ...]] = {_FOLDERS: (), _HOSTS: ()}
     for key, value in _table(document, f"a mapping with `{_FOLDERS}` and `{_HOSTS}`"):
         if key.value not in found:
-            raise _FaultError(key, f"unknown key `{key.value}`; there are `{_FOLDERS}` and `{_HOSTS}`")
+            raise _FaultError(key, f"unknown key `{key.value}`; the keys are `{_FOLDERS}` and `{_HOSTS}`")
         found[key.value] = _texts(value)
     return EgressRules(tuple(map(_folder, found[_FOLDERS])), tuple(map(_host, found[_HOSTS])))
 
@@ -63,14 +65,14 @@ def _texts(value: Node) -> tuple[ScalarNode, ...]:
         raise _FaultError(value, "expected a list")
     texts = tuple(each for each in value.values if isinstance(each, ScalarNode))
     if len(texts) < len(value.values):
-        raise _FaultError(value, "expected a list of texts; a text with `*`, `[` or `{` at its start needs quotes")
+        raise _FaultError(value, "expected a list of texts; put a text that begins with `*`, `[` or `{` in quotes")
     return texts
 
 
 def _folder(text: ScalarNode) -> PurePosixPath:
     path = PurePosixPath(text.value)
     if not path.is_absolute() or ".." in path.parts or "\0" in text.value:
-        raise _FaultError(text, f"`{text.value}` is not an absolute path of a folder")
+        raise _FaultError(text, f"`{text.value}` is not the absolute path of a folder")
     return path
 
 

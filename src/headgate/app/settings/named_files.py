@@ -1,4 +1,4 @@
-"""Every file and folder that the settings name, from the settings' own definitions: no connection reaches them."""
+"""All files and folders that the settings name, found by the definitions of the settings. No connection may read them."""
 
 import os
 import tomllib
@@ -16,7 +16,7 @@ from headgate.spark.driver.clusters import Cluster
 from headgate.store.postgresql import connection_parameters
 
 _OF_LIBPQ = ("passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir", "sslkeylogfile")
-"""The parameters of libpq that name files."""
+"""Parameters of libpq that name files."""
 _OF_LIBRARIES = (
     "AWS_CA_BUNDLE",
     "AWS_CONFIG_FILE",
@@ -29,24 +29,25 @@ _OF_LIBRARIES = (
     "KRB5_KTNAME",
     "KUBECONFIG",
 )
-"""The variables by which the clients of object stores, of Kerberos and of Kubernetes find their files."""
+"""Environment variables by which the clients of object stores, Kerberos and Kubernetes find their files."""
 _HOMES_OF_LIBRARIES = (".aws", ".kube")
-"""Where those clients look in the user's home without a variable."""
+"""Their default folders in the user's home."""
 _DEFAULTS_OF_LIBRARIES = (
     "/etc/krb5.keytab",
     f"/tmp/krb5cc_{os.getuid()}",  # noqa: S108 (where Kerberos keeps the tickets of this user)
     "/var/run/secrets/kubernetes.io",
 )
-"""Where they look elsewhere without a variable. The last has the token of the pod."""
+"""Their other default files. The last one has the token of the pod."""
 _NO_STORE = "postgresql://"
-"""The URL that says nothing: what is left is the environment's."""
+"""A URL without parameters: libpq takes them all from the environment."""
 
 
 def server_files(settings: Settings, environ: Mapping[str, str]) -> ServerFiles:
-    """Return what the settings of this process name, where they come from, and where the command line keeps sessions.
+    """Return the files and folders of the server, which no connection may read.
 
-    The files of libpq belong to them, as it reads them for the store, and so do those of the clients of object stores and
-    clusters, and what the configuration of a cluster mentions. Raises `StoreError` for a store's URL that cannot be read.
+    They are: those that the settings name, the files in which settings are written, the saved sessions of the command line, the
+    files that libpq reads for the store, those of the clients of object stores and clusters, and those that the
+    configuration of a cluster mentions. Raises `StoreError` for an invalid store URL.
     """
     clusters = tuple(settings.clusters.find(name) for name in settings.clusters.names)
     named = (*_paths(settings), *(path for each in clusters for path in _paths(each)))
@@ -58,7 +59,7 @@ def server_files(settings: Settings, environ: Mapping[str, str]) -> ServerFiles:
 
 
 def operator_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder in which the command line keeps the sessions of this machine's user."""
+    """Return the folder in which the command line saves the sessions of the user."""
     home = environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(home) / "headgate"
 
@@ -86,12 +87,12 @@ def _keys(config: str) -> Mapping[str, str]:
     try:
         content = tomllib.loads(Path(config).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return {}  # the settings themselves have said that it cannot be read
+        return {}  # reading the settings has reported the unreadable file already
     return {key: value for key, value in content.items() if isinstance(value, str)}
 
 
 def _paths(found: Any) -> Iterator[Path]:
-    """Yield every path in a dataclass and those in it."""
+    """Yield every path in the fields of a dataclass, recursively."""
     if isinstance(found, Path):
         yield found
     elif is_dataclass(found) and not isinstance(found, type):
@@ -100,7 +101,7 @@ def _paths(found: Any) -> Iterator[Path]:
 
 
 def _of_conf(cluster: Cluster | None) -> Iterator[Path]:
-    """Yield what the values of a cluster's configuration mention: keys, tokens and keytabs that Spark reads."""
+    """Yield the paths in the values of a cluster's configuration: keys, tokens and keytabs that Spark reads."""
     for value in cluster.conf.values() if cluster else ():
         yield from find_mentioned_paths(value)
 
@@ -113,8 +114,8 @@ def _of_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _of_libpq(url: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the files that libpq reads for the store's connections, named by its URL, a service or the environment, or not."""
+    """Yield the files that libpq reads for connections to the store: named by the URL, a service or the environment, or default."""
     parameters = connection_parameters(url)
     yield from (Path(parameters[each]) for each in _OF_LIBPQ if each in parameters)
     yield Path(environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf")
-    yield Path.home() / ".postgresql"  # the certificates and keys that are not named
+    yield Path.home() / ".postgresql"  # the default certificates and keys

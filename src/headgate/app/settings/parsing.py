@@ -1,4 +1,4 @@
-"""What is written in the environment and in the configuration file, as words, and what a word of each kind may be."""
+"""Reads the settings from the environment and the configuration file, and parses the value of each kind of setting."""
 
 import difflib
 import re
@@ -27,28 +27,28 @@ from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.login_normalization import domain_name
 from headgate.spark.driver.clusters import Clusters
 
-# Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.
+# Kubernetes sets variables in a pod for every service of its namespace, and a service may have the name `headgate`.
 _OF_KUBERNETES = re.compile(VARIABLE_PREFIX + r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_\w+)?)")
 _BY_NAME = {each.name: each for each in VARIABLES}
 _BY_KEY = {each.key: each for each in VARIABLES if each.in_file}
 
 
 class SettingsError(Exception):
-    """A setting cannot be used; the message says which and what would be."""
+    """A setting is invalid; the message names it and a valid value."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawSetting:
-    """A setting's word and where it stands, as an error names it."""
+    """The unparsed value of a setting, and the place where it is written, as an error names it."""
 
     word: str
     place: str
 
 
 def parse_values(environ: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return what is set, by the field of the settings that it is for. Raises `SettingsError`.
+    """Return the values of all settings that are set, by their fields in `Settings`. Raises `SettingsError`.
 
-    The environment comes before the configuration file. A variable that is set to nothing is not set.
+    The environment overrides the configuration file. An empty variable counts as not set.
     """
     written = {**_in_file(environ.get(CONFIG_VARIABLE, "")), **_in_environment(environ)}
     return {
@@ -59,11 +59,11 @@ def parse_values(environ: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def read(variable: SettingSpec, written: RawSetting) -> Any:
-    """Return what the word means for this setting."""
+    """Return the parsed value of a setting. Raises `SettingsError` for an invalid value."""
     try:
         return _KINDS[variable.kind](written.word, variable.choices)
     except ValueError as error:
-        said = f"what {written.place} says" if variable.secret else f"`{written.word}` in {written.place}"
+        said = f"the value of {written.place}" if variable.secret else f"`{written.word}` in {written.place}"
         raise SettingsError(f"{said} is not {error}, or unset it") from None
 
 
@@ -92,7 +92,7 @@ def _in_file(path: str) -> Mapping[str, RawSetting]:
         variable, written = _resolve_variable(key, place, _word(value, place), _BY_KEY)
         if variable.name in found:
             raise SettingsError(
-                f"`{variable.key}` and `{variable.key}{FILE_SUFFIX.lower()}` of `{path}` are both set; drop one"
+                f"`{variable.key}` and `{variable.key}{FILE_SUFFIX.lower()}` of `{path}` are both set; remove one"
             )
         found[variable.name] = written
     return found
@@ -101,7 +101,7 @@ def _in_file(path: str) -> Mapping[str, RawSetting]:
 def _resolve_variable(
     name: str, place: str, word: str, known: Mapping[str, SettingSpec]
 ) -> tuple[SettingSpec, RawSetting]:
-    """Return the variable that a name is of, and its word, read from a file if the name says so."""
+    """Return the setting with a name, and its value, which is read from a file if the name ends with `_FILE`."""
     if name in known:
         return known[name], RawSetting(word, place)
     bare = name.removesuffix(FILE_SUFFIX).removesuffix(FILE_SUFFIX.lower())
@@ -125,7 +125,7 @@ def _word(value: object, place: str) -> str:
         return ",".join(_word(each, place) for each in value)
     if isinstance(value, str | int | float):
         return str(value)
-    raise SettingsError(f"{place} is not a text, a number, true, false or a list")
+    raise SettingsError(f"{place} has an invalid type; write a text, a number, true, false or a list")
 
 
 def _text(word: str, _: Sequence[str]) -> str:
@@ -180,45 +180,45 @@ def _domains(word: str, choices: Sequence[str]) -> tuple[str, ...]:
     try:
         return tuple(map(domain_name, _words(word, choices)))
     except InvalidError:
-        raise ValueError("a list of domains in plain letters; use one such as acme.com,example.org") from None
+        raise ValueError("a list of ASCII domains; use a list such as acme.com,example.org") from None
 
 
 def _address(word: str, _: Sequence[str]) -> str:
     try:
         return str(ip_address(word))
     except ValueError:
-        raise ValueError("an address; use one such as 127.0.0.1, 0.0.0.0 or ::") from None
+        raise ValueError("an IP address; use one such as 127.0.0.1, 0.0.0.0 or ::") from None
 
 
 def _networks(word: str, _: Sequence[str]) -> tuple[str, ...]:
     try:
         return tuple(str(ip_network(each)) for each in _words(word, ()))
     except ValueError:
-        raise ValueError("a list of addresses or networks; use some such as 10.0.0.7, 10.1.0.0/16") from None
+        raise ValueError("a list of IP addresses or networks; use a list such as 10.0.0.7,10.1.0.0/16") from None
 
 
 def _origins(word: str, _: Sequence[str]) -> tuple[str, ...]:
     found = _words(word, ())
     if not all(re.fullmatch(r"https?://[^\s/]+", each) for each in found):
-        raise ValueError("a list of origins; use some such as https://app.example.com, without a path")
+        raise ValueError("a list of origins; use origins such as https://app.example.com, without a path")
     return found
 
 
 def _postgresql(word: str, _: Sequence[str]) -> str:
     if not word.startswith("postgresql://"):
-        raise ValueError("a `postgresql://` URL; use one")
+        raise ValueError("a `postgresql://` URL; use one such as postgresql://user@host/database")
     return word
 
 
 def _web(word: str, _: Sequence[str]) -> str:
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", word):
-        raise ValueError("the address of a web server; use one such as https://login.example.com")
+        raise ValueError("an `http://` or `https://` URL; use one such as https://login.example.com")
     return word
 
 
 def _bucket(word: str, _: Sequence[str]) -> str:
     if not re.fullmatch(r"s3://[^\s/?#]+(/[^\s/?#]+)*/?", word):
-        raise ValueError("a place in an object store; use one such as s3://bucket/prefix")
+        raise ValueError("an `s3://` URL; use one such as s3://bucket/prefix")
     return word
 
 

@@ -1,4 +1,4 @@
-"""The paths of this machine that a text mentions, in whichever way Spark, Hadoop and libraries let operators write them."""
+"""Finds the local paths that a text mentions, in any notation that Spark, Hadoop and libraries accept."""
 
 import re
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from urllib.parse import unquote
 _BREAKS = re.compile(r"""[\s,;:=#'"]+""")
 """Separators in lists of files, Java options and URLs."""
 _OF_THIS_MACHINE = re.compile(r"^//(?:file|localhost)(?=/)")
-"""The authorities of a URL that say that its path is one of this machine."""
+"""The authorities of a URL whose path is on this machine."""
 _SCHEME = re.compile(r"^(?:file|local):", re.IGNORECASE)
 _ROOT = Path("/")
 
 
 def find_mentioned_paths(text: str) -> Iterator[Path]:
-    """Yield every absolute path in a text: the text itself, and each part of it. The root alone names no file."""
+    """Yield every absolute path in a text: the text itself, and each part of it. The root `/` alone is skipped: it names no file."""
     for part in (_SCHEME.sub("", text.strip()), *_BREAKS.split(text)):
         plain = _OF_THIS_MACHINE.sub("", part)
         # `//host` begins a URL's host; `///` is an absolute path.

@@ -1,4 +1,4 @@
-"""Every setting, under the headings of their page."""
+"""All settings, in the groups of their documentation page."""
 
 from headgate.app.settings.groups.command_line import COMMAND_LINE
 from headgate.app.settings.groups.limits import LIMITS
@@ -21,6 +21,6 @@ GROUPS = {
     "Setting up": SETUP,
     "The command line": COMMAND_LINE,
 }
-"""The settings under the headings of their page."""
+"""The settings by the headings of their documentation page."""
 
 VARIABLES = tuple(variable for group in GROUPS.values() for variable in group)

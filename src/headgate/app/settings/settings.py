@@ -1,4 +1,4 @@
-"""What a deployment can be told: where it keeps its data, where it listens, and how much it takes."""
+"""The settings of a deployment: its data folder and store, its addresses and ports, and its limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,14 +20,14 @@ from headgate.spark.toolchain.prepare import default_cache, default_jars_folder
 __all__ = ["API_PORT", "HOST", "LAST_PORT", "SPARK_PORT", "Settings", "SettingsError", "default_settings"]
 
 HOST = "127.0.0.1"
-"""Where a deployment listens that is not told otherwise, and where its Spark driver finds it."""
+"""The default address on which a deployment listens, and the address by which its Spark driver reaches it."""
 API_PORT = 8020
 SPARK_PORT = 15002
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectStore:
-    """How an S3-compatible object store is reached; what is empty, the machine's own configuration says."""
+    """The access to an S3-compatible object store; for an empty field the AWS configuration of the machine is used."""
 
     endpoint: str = ""
     region: str = ""
@@ -36,7 +36,7 @@ class ObjectStore:
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """The same as PyIceberg's FileIO names it."""
+        """The fields that are set, by their names in PyIceberg's FileIO."""
         named = {
             "s3.endpoint": self.endpoint,
             "s3.region": self.region,
@@ -48,7 +48,7 @@ class ObjectStore:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One deployment. Port 0 takes a free one. Raises `SettingsError` for what cannot be together."""
+    """The settings of one deployment. Port 0 chooses a free one. Raises `SettingsError` for settings that exclude each other."""
 
     folder: Path
     cache: Path
@@ -56,43 +56,43 @@ class Settings:
     api_port: int = API_PORT
     gateway_port: int = SPARK_PORT
     spark: bool = True
-    """Whether to start Spark. Without it this process serves the control plane alone, as a further replica does."""
+    """Whether to start Spark. Without it this process serves only the control plane, as a further replica does."""
     spark_organizations: tuple[str, ...] = ()
-    """The organizations beside the home one that get a driver of their own, by name or id; `*` means all."""
+    """The ids of the organizations, besides the home organization, that get a driver of their own; `*` means all."""
     spark_statement_seconds: float = 0.0
-    """The longest that a statement on Spark may run; 0 sets no limit."""
+    """The longest run time of a statement on Spark, in seconds; 0 is no limit."""
     spark_free_disk_mib: int = 1024
-    """How much of the data folder's disk statements on Spark leave free."""
+    """The space that statements on Spark leave free on the disk of the data folder, in MiB."""
     sandbox: Literal["require", "prefer"] | None = None
-    """Whether Spark's processes start without a full sandbox, where the machine has none."""
+    """Whether a full sandbox of Spark's processes is required; None: required unless the server listens on loopback."""
     clusters: Clusters = field(default_factory=lambda: Clusters(Cluster(EMBEDDED)))
-    """What runs of pipelines can execute on."""
+    """The clusters on which runs of pipelines can execute."""
     egress: EgressPolicy = field(default_factory=EgressPolicy)
-    """What the connections of each organization may reach; without one they reach nothing."""
+    """The egress policy: what the connections of each organization may reach. An empty policy permits nothing."""
     worker: bool = True
-    """Whether the server carries out runs, once it has Spark."""
+    """Whether the server executes runs, after Spark has started."""
     worker_slots: int = 4
     gateway: str = f"http://localhost:{SPARK_PORT}"
-    """Where a worker apart finds Spark Connect."""
+    """The URL of Spark Connect for a separate worker."""
     openlineage_url: str | None = None
     openlineage_key: str = field(default="", repr=False)
     owner: str = "owner"
     store_url: str | None = field(default=None, repr=False)
-    """A `postgresql://` URL; without one the store is a file in the data folder."""
+    """A `postgresql://` URL; if None, the store is a file in the data folder."""
     bucket: str | None = None
-    """Where in an object store the tables' files lie; without it they lie in the data folder."""
+    """The place of the tables' files in an object store; if None, they are in the data folder."""
     s3: ObjectStore = field(default_factory=ObjectStore)
     log_key: Path | None = None
-    """The key that seals the log; without one it lies in the data folder."""
+    """The file of the key that seals the log; if None, it is in the data folder."""
     secrets_key: Path | None = None
-    """The key of the connections' secrets; without one it lies in the data folder."""
+    """The file of the key that encrypts the secrets of connections; if None, it is in the data folder."""
     audit: AuditLevel = "denied"
     bind: str = HOST
     tls_cert: Path | None = None
     tls_key: Path | None = None
     insecure_http: bool = False
     proxies: tuple[str, ...] = ()
-    """Whose `X-Forwarded-...` headers are believed."""
+    """The trusted proxies, whose `X-Forwarded-...` headers are believed."""
     origins: tuple[str, ...] = ()
     drain_seconds: float = 10.0
     limits: Limits = field(default_factory=Limits)
@@ -106,35 +106,35 @@ class Settings:
     def __post_init__(self) -> None:
         if self.bucket is not None and self.spark:
             raise SettingsError(
-                "Spark reads tables of the data folder only; set HEADGATE_SPARK=0 with HEADGATE_WAREHOUSE, or drop that"
+                "HEADGATE_WAREHOUSE is set, but Spark reads only tables in the data folder; set HEADGATE_SPARK=0, or unset HEADGATE_WAREHOUSE"
             )
         if (self.tls_cert is None) != (self.tls_key is None):
-            raise SettingsError("HEADGATE_TLS_CERT and HEADGATE_TLS_KEY go together; set both or neither")
+            raise SettingsError("only one of HEADGATE_TLS_CERT and HEADGATE_TLS_KEY is set; set both or neither")
         if not (self.tls or self.insecure_http or ip_address(self.bind).is_loopback):
             raise SettingsError(
-                f"`{self.bind}` in HEADGATE_BIND can be reached from other machines, and tokens would travel in the clear; "
+                f"`{self.bind}` in HEADGATE_BIND can be reached from other machines, and tokens would be sent unencrypted; "
                 "set HEADGATE_TLS_CERT and HEADGATE_TLS_KEY, or, behind a load balancer that has TLS, HEADGATE_INSECURE_HTTP=1"
             )
         if self.metrics == "token" and not self.metrics_token:
             raise SettingsError(
-                "HEADGATE_METRICS is `token` and there is none; set HEADGATE_METRICS_TOKEN, or its file"
+                "HEADGATE_METRICS is `token`, but no token is set; set HEADGATE_METRICS_TOKEN or HEADGATE_METRICS_TOKEN_FILE"
             )
 
     @property
     def tls(self) -> bool:
-        """Whether the HTTP API is served under TLS."""
+        """Whether the HTTP API is served with TLS."""
         return self.tls_cert is not None
 
     @property
     def sandbox_required(self) -> bool:
-        """Whether Spark's processes must be in a full sandbox: not on a laptop, which no other machine reaches."""
+        """Whether Spark's processes must be in a full sandbox. By default not for a server on loopback, such as on a laptop."""
         if self.sandbox is None:
             return not ip_address(self.bind).is_loopback
         return self.sandbox == "require"
 
     @property
     def warehouse(self) -> Path:
-        """Where the tables' files lie, if not in an object store."""
+        """The folder of the tables' files, unless they are in an object store."""
         return self.folder / "warehouse"
 
     @property
@@ -149,7 +149,7 @@ class Settings:
 
     @property
     def owner_token(self) -> Path:
-        """The file that keeps the first owner's token, for the command line on this machine."""
+        """The file with the first owner's token, for the command line on this machine."""
         return self.folder / "owner.token"
 
 
@@ -161,7 +161,7 @@ def default_settings(
     api_port: int | None = None,
     gateway_port: int | None = None,
 ) -> Settings:
-    """Return the settings that the environment and its file name, under those that are given. Raises `SettingsError`."""
+    """Return the settings of the environment and the configuration file; arguments override both. Raises `SettingsError`."""
     written = dict(parse_values(environ))
     given = {"folder": folder, "jars_folder": jars_folder, "api_port": api_port, "gateway_port": gateway_port}
     written |= {name: value for name, value in given.items() if value is not None}
@@ -180,7 +180,7 @@ def _logins(written: Mapping[str, Any]) -> LoginSettings:
         return replace(LoginSettings(), **_below("logins", written))
     if "issuer" not in provider or "client" not in provider:
         raise SettingsError(
-            "logging in elsewhere needs HEADGATE_OIDC_ISSUER and HEADGATE_OIDC_CLIENT; set both or neither"
+            "a login with OpenID Connect needs HEADGATE_OIDC_ISSUER and HEADGATE_OIDC_CLIENT; set both, or unset all of HEADGATE_OIDC_*"
         )
     provider["join"] = frozenset(provider.get("join", ()))
     return replace(LoginSettings(), provider=Provider(**provider), **_below("logins", written))

@@ -1,11 +1,11 @@
-"""A setting as data: its variable, what it means, and the field of the settings that it is for."""
+"""The definition of a setting as data: its variable, its meaning, and its field in `Settings`."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 VARIABLE_PREFIX = "HEADGATE_"
 FILE_SUFFIX = "_FILE"
-"""Behind the name of a secret's variable: the file that the secret is read from."""
+"""The suffix of a secret's variable that names the file with the secret."""
 CONFIG_VARIABLE = "HEADGATE_CONFIG"
 FLAG_ON, FLAG_OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 LAST_PORT = 65535
@@ -33,14 +33,15 @@ SettingKind = Literal[
 
 
 FILE_KINDS: tuple[SettingKind, ...] = ("path", "clusters", "egress")
-"""The kinds of settings that name a file or a folder."""
+"""The kinds of settings whose value is the path of a file or folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingSpec:
-    """One setting. `field` leads to it in `Settings`; an empty one is read elsewhere, and not in the configuration file.
+    """One setting.
 
-    `otherwise` says what holds when it is not set, where the field's default does not.
+    `field` is its path in `Settings`; a setting with an empty one is read elsewhere, and not from the configuration file.
+    `otherwise` describes the default, unless the default of the field is shown.
     """
 
     name: str
@@ -54,10 +55,10 @@ class SettingSpec:
 
     @property
     def key(self) -> str:
-        """Its name in the configuration file."""
+        """The name of the setting in the configuration file."""
         return self.name.removeprefix(VARIABLE_PREFIX).lower()
 
     @property
     def in_file(self) -> bool:
-        """Whether it can stand in the configuration file."""
+        """Whether the setting can be written in the configuration file."""
         return bool(self.field)

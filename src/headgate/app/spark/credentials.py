@@ -1,4 +1,4 @@
-"""Who presents a credential to the gateway, and the Spark and the driver that they come to."""
+"""Resolves a gateway credential to its caller, its organization's Spark, and the driver to use."""
 
 from contextlib import suppress
 
@@ -18,10 +18,10 @@ from headgate.spark.sessions.registry import SparkRegistry
 
 
 class CredentialResolver:
-    """Looks credentials up.
+    """Resolves credentials.
 
-    A session goes to the driver of the organization that its caller acts in: that of a run on the cluster that the run
-    began on, every other on the embedded one.
+    A session uses a driver of the organization in which its caller acts: the session of a run uses the cluster on which the
+    attempt began, every other session the embedded cluster.
     """
 
     def __init__(self, deployment: Deployment, sparks: SparkRegistry, drivers: Drivers) -> None:
@@ -30,7 +30,7 @@ class CredentialResolver:
         self._drivers = drivers
 
     def resolve(self, credential: PresentedCredential) -> ResolvedCredential | None:
-        """Return the caller that presents it now, or None. May wait for the store.
+        """Return the caller, Spark and driver of a credential, or None if it is not valid now. May wait for the store.
 
         Raises `SeveralOrganizationsError`, and `SuspendedError` for a member of a suspended organization.
         """
@@ -57,7 +57,7 @@ class CredentialResolver:
             self._deployment.audit.record_denial(organization, caller, denial, GUARD_ENDPOINT)
 
     def resolve_cached(self, credential: PresentedCredential) -> ResolvedCredential | None:
-        """Return the same if nothing has to be looked up for that, else None. Never waits."""
+        """Return the same as `resolve` if it is cached, else None. Never waits."""
         presented = self._deployment.identity.cached(credential.token)
         if presented is None or presented.organization is None:
             return None
@@ -76,6 +76,6 @@ class CredentialResolver:
 
 
 def _cluster(organization: Organization, caller: Caller) -> str:
-    """Return where this attempt of a run was begun: where its pipeline has moved to since counts for the next."""
+    """Return the cluster on which this attempt of a run began. A later move of the pipeline affects the next attempt."""
     row = organization.store.run(caller.run) if caller.run else None
     return (row.cluster if row else "") or EMBEDDED

@@ -1,4 +1,4 @@
-"""The drivers: one for each organization that has Spark on each cluster that it uses, the home organization's first."""
+"""The Spark drivers: one for each organization with Spark on each cluster that it uses; the home organization's first."""
 
 import asyncio
 import logging
@@ -19,18 +19,18 @@ from headgate.spark.sql.statements import NO_DRIVER
 log = logging.getLogger(__name__)
 
 IDLE_CHECK_SECONDS = "*"
-"""Among the organizations with Spark: all of them."""
+"""In the list of organizations with Spark: all organizations."""
 _LOOK_SECONDS = 5.0
 _AGAIN_SECONDS = 5.0
-"""So long a driver that did not start is left alone."""
+"""Seconds before a driver that failed to start is started again."""
 
 Make = Callable[[Organization, Cluster], Driver]
-"""Returns a driver that is not started."""
+"""Creates a driver without starting it."""
 
 
 @dataclass(slots=True)
 class _DriverSlot:
-    """A driver, when somebody came to it last, and until when it is left alone (both in seconds of a steady clock)."""
+    """A driver, the time of its last use, and the time before which it is not started again (seconds of a monotonic clock)."""
 
     driver: Driver
     cluster: Cluster
@@ -40,7 +40,7 @@ class _DriverSlot:
 
 
 class Drivers:
-    """Starts a driver when it is first asked for, and the home organization's embedded one at once."""
+    """Starts the home organization's embedded driver at once, and every other driver at its first use."""
 
     def __init__(
         self,
@@ -51,7 +51,10 @@ class Drivers:
         clock: Callable[[], float] = time.monotonic,
         tasks: BackgroundTasks | None = None,
     ) -> None:
-        """`others` are the ids of further organizations with drivers: an owner chooses a name, and could choose another's."""
+        """`others` are the ids of further organizations with drivers.
+
+        Names are not accepted: an owner chooses the name of an organization, and could choose one that is listed.
+        """
         self._organizations = organizations
         self._home = home
         self._others = others
@@ -67,17 +70,17 @@ class Drivers:
 
     @property
     def home(self) -> Driver | None:
-        """The home organization's embedded driver, if it is begun."""
+        """The home organization's embedded driver; None before its first start."""
         held = self._held.get((self._home.id, EMBEDDED))
         return held.driver if held else None
 
     def list_all(self) -> tuple[Driver, ...]:
-        """Return the drivers that were begun."""
+        """Return all drivers that were ever started."""
         return tuple(held.driver for held in tuple(self._held.values()))
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
-        """How often each driver was started, and killed because it was stuck, and whether it serves now, by its name."""
+        """The metrics of the drivers by their names: starts, kills of a stuck process, and whether it serves now (1 or 0)."""
         drivers = self.list_all()
         return {
             "driver_starts": {each.name: float(each.generation) for each in drivers},
@@ -86,32 +89,38 @@ class Drivers:
         }
 
     def key(self, organization: ResourceId, cluster: str) -> bytes:
-        """Return the key of a driver as it runs now; nothing if there is none."""
+        """Return the key of a running driver; empty if there is no driver."""
         held = self._held.get((organization, cluster))
         return held.driver.key if held else b""
 
     def name(self, organization: ResourceId, cluster: str) -> str:
-        """Return the name of a driver; nothing if there is none."""
+        """Return the name of a driver; empty if there is no driver."""
         held = self._held.get((organization, cluster))
         return held.driver.name if held else ""
 
     def serves(self, organization: Organization) -> bool:
-        """Say whether the organization is to have Spark here."""
+        """Whether the settings give the organization Spark on this server."""
         return organization is self._home or IDLE_CHECK_SECONDS in self._others or organization.id in self._others
 
     def list_served(self) -> Iterable[Organization]:
-        """Return the organizations that are to have Spark here."""
+        """Return the organizations that have Spark on this server."""
         return (each for each in self._organizations.readable() if self.serves(each))
 
     def get(self, organization: Organization, cluster: str = EMBEDDED) -> tuple[Driver | None, str]:
-        """Return an organization's driver, which may not serve yet, or why there will be none. Any thread may ask."""
+        """Return the driver of an organization on a cluster, or the reason why there is none; start it if necessary.
+
+        The driver may not serve yet. Thread-safe.
+        """
         if not self.serves(organization):
             return None, NO_DRIVER
         if organization.control.snapshot.is_suspended:
             return None, str(SuspendedError())
         configured = self._clusters.find(cluster)
         if configured is None:
-            return None, f"there is no cluster `{cluster}` here; HEADGATE_CLUSTERS describes those that are"
+            return (
+                None,
+                f"this server has no cluster `{cluster}`; add it to the file of HEADGATE_CLUSTERS, or move the pipeline to another cluster",
+            )
         place, now = (organization.id, cluster), self._clock()
         with self._lock:
             held = self._held.get(place)
@@ -138,7 +147,7 @@ class Drivers:
         )
 
     async def end(self) -> None:
-        """Stop them all."""
+        """Stop all drivers."""
         self._make = None
         if self._idle is not None:
             await self._idle.stop()
@@ -147,16 +156,16 @@ class Drivers:
         await asyncio.gather(*(held.driver.stop() for held in self._held.values()))
 
     async def stop_idle(self) -> None:
-        """Stop the drivers that are not used; the next caller starts them again.
+        """Stop unused drivers; the next caller starts them again.
 
-        That is those on remote clusters to which no caller has come in a while, and those of suspended organizations. The
-        home organization's embedded one goes on: whether it serves says whether Spark can be used at all.
+        Unused are drivers on remote clusters without a caller for `idle_seconds`, and drivers of suspended organizations. The
+        home organization's embedded driver is never stopped: its state is the state of Spark in the health document.
         """
         for (root, cluster), held in tuple(self._held.items()):
             idle = self._clock() - held.used > held.cluster.idle_seconds
             suspended = (root, cluster) != (self._home.id, EMBEDDED) and self._is_suspended(root)
             if ((held.cluster.is_remote and idle) or suspended) and held.driver.ready:
-                log.info("the Spark driver `%s` is not used, and ends", held.driver.name)
+                log.info("the Spark driver `%s` is unused and is stopped", held.driver.name)
                 await held.driver.stop()
 
     def _is_suspended(self, root: ResourceId) -> bool:
@@ -172,11 +181,11 @@ class Drivers:
         try:
             await held.driver.start()
         except DriverError as error:
-            log.error("the Spark driver `%s` does not start: %s", held.driver.name, error)  # noqa: TRY400
+            log.error("the Spark driver `%s` failed to start: %s", held.driver.name, error)  # noqa: TRY400
             await held.driver.stop()
             held.rests = self._clock() + _AGAIN_SECONDS
         except Exception:
-            log.exception("the Spark driver `%s` could not be started", held.driver.name)
+            log.exception("the Spark driver `%s` failed to start with an unexpected error", held.driver.name)
             await held.driver.stop()
             held.rests = self._clock() + _AGAIN_SECONDS
         finally:

@@ -1,4 +1,4 @@
-"""The gateway's process: `python -m headgate.app.spark.gateway_process`, told on its standard input, until that ends."""
+"""The gateway process, `python -m headgate.app.spark.gateway_process`: configured by its standard input, until that ends."""
 
 import asyncio
 import signal
@@ -15,21 +15,25 @@ from headgate.spark.gateway.server import Gateway, GatewaySettings
 
 
 def main() -> None:
-    """Serve until the standard input ends. If it says so, the calls under way have their time; else nobody decides any more."""
-    told = TypeAdapter(ProcessConfig).validate_json(sys.stdin.buffer.readline())
-    log_to(told.log, told.log_level)
-    # uvloop answers a call in less time; what is copied costs the same.
+    """Serve until the standard input ends.
+
+    If it ends with the word `DRAIN`, active calls may finish within the drain time. If not, they end at once: the deciding
+    process does not run any more.
+    """
+    config = TypeAdapter(ProcessConfig).validate_json(sys.stdin.buffer.readline())
+    log_to(config.log, config.log_level)
+    # uvloop answers a call in less time; copying results takes the same time.
     from uvicorn.loops.auto import auto_loop_factory
 
     with asyncio.Runner(loop_factory=auto_loop_factory()) as runner:
-        runner.run(_serve(told))
+        runner.run(_serve(config))
 
 
-async def _serve(told: ProcessConfig) -> None:
-    parent = _Parent(told.drain_seconds)
-    authority = RemoteAuthority(told.authority, told.key)
+async def _serve(config: ProcessConfig) -> None:
+    parent = _Parent(config.drain_seconds)
+    authority = RemoteAuthority(config.authority, config.key)
     try:
-        gateway = Gateway(_settings(told), authority)
+        gateway = Gateway(_settings(config), authority)
         port, inner_port = await gateway.start()
     except (CertificateError, RuntimeError) as error:
         _say(ProcessReady(error=str(error)))
@@ -40,20 +44,20 @@ async def _serve(told: ProcessConfig) -> None:
     authority.end()
 
 
-def _settings(told: ProcessConfig) -> GatewaySettings:
-    if told.tls_cert is None or told.tls_key is None:
-        return GatewaySettings(told.host, told.port, told.inner_port)
-    credentials = Certificates(told.tls_cert, told.tls_key).credentials()
-    return GatewaySettings(told.host, told.port, told.inner_port, credentials)
+def _settings(config: ProcessConfig) -> GatewaySettings:
+    if config.tls_cert is None or config.tls_key is None:
+        return GatewaySettings(config.host, config.port, config.inner_port)
+    credentials = Certificates(config.tls_cert, config.tls_key).credentials()
+    return GatewaySettings(config.host, config.port, config.inner_port, credentials)
 
 
 class _Parent:
-    """The end of the parent, or of what it wants: by the standard input, or by SIGTERM. Of the running event loop."""
+    """Signals in the running event loop that the gateway must stop: at the end of the standard input, or at SIGTERM."""
 
     def __init__(self, drain_seconds: float) -> None:
         self.gone = asyncio.Event()
         self.grace = drain_seconds
-        """Seconds that calls under way have then."""
+        """Seconds that active calls have to finish."""
         self._loop = asyncio.get_running_loop()
         self._loop.add_signal_handler(signal.SIGTERM, self.gone.set)
         threading.Thread(target=self._wait, name="parent", daemon=True).start()
@@ -63,7 +67,7 @@ class _Parent:
             if sys.stdin.buffer.read() != DRAIN:
                 self.grace = 0.0
         finally:
-            # Also after an error: a gateway that cannot see its parent end must not outlive it.
+            # Also after an error: a gateway that cannot notice the end of its parent must not outlive it.
             self._loop.call_soon_threadsafe(self.gone.set)
 
 

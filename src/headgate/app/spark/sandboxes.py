@@ -1,4 +1,4 @@
-"""The sandboxes of the processes that this server starts: how much of them the machine enforces, and what each may reach."""
+"""The sandboxes of the processes that this server starts: what the machine enforces, and what each process may use."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -23,22 +23,25 @@ class SandboxRequiredError(Exception):
 
 
 def describe_unenforced(settings: Settings, level: SandboxLevel, why: str) -> str:
-    """Return the line that says what a machine with this level does not enforce, or nothing; `why` is the reason.
+    """Return which parts of the sandbox a machine with this level does not enforce, or an empty text; `why` is the reason.
 
-    Raises `SandboxRequiredError` if that is not enough for the settings.
+    Raises `SandboxRequiredError` if the settings require a full sandbox.
     """
     if level is SandboxLevel.FULL:
         return ""
     line = f"sandbox of Spark's processes: {level.missing} ({why})"
     if settings.sandbox_required:
-        raise SandboxRequiredError(f"{line}; use Linux 6.7 or newer, or set {SANDBOX_SETTING}=prefer to serve without")
+        raise SandboxRequiredError(
+            f"{line}; use Linux 6.7 or newer, or set {SANDBOX_SETTING}=prefer to serve without a full sandbox"
+        )
     return line
 
 
 def with_own_event_logs(cluster: Cluster, organization: Organization) -> Cluster:
-    """Return the cluster with a folder of event logs for one organization: they contain statements and their constants.
+    """Return the cluster with a separate folder of event logs for one organization.
 
-    A folder that is not of this machine stays: no sandbox decides about it.
+    Event logs contain statements with their constants, so organizations must not share them. A folder that is not on this
+    machine is unchanged: the sandbox does not control it.
     """
     written = cluster.conf.get(_EVENT_LOGS, "")
     if not any(_paths(written)):
@@ -56,7 +59,7 @@ def prepare_driver_sandbox(
 ) -> DriverSandbox:
     """Return the sandbox of an organization's driver on a cluster, and create the folders that the driver writes.
 
-    The cluster is one `with_own_event_logs`. `connects` are the ports of the server that the driver may connect to.
+    The cluster is a result of `with_own_event_logs`. `connects` are the ports of the server that the driver may connect to.
     """
     settings = deployment.settings
     own = [settings.folder / root / organization.id for root in ("warehouse", "checkpoints", "scratch")]

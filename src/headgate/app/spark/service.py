@@ -1,4 +1,4 @@
-"""Spark beside the endpoints: the drivers, the gateway's process in front of them, and what answers that."""
+"""Spark of a server: the drivers, the gateway process in front of them, and the internal server that answers the gateway."""
 
 import asyncio
 import logging
@@ -43,15 +43,15 @@ from headgate.spark.sessions.registry import SparkRegistry
 from headgate.spark.toolchain.prepare import Toolchain, prepare
 
 _ENFORCED_WITHIN = 10.0
-"""Seconds since a gateway that works has ended what was refused. It reports every two."""
-_ABANDONED = "statements of a gateway that has ended go on in Spark"
-_UNWATCHED = "Spark Connect refuses calls and ends what runs: no revoke would end it"
+"""The most seconds between two reports of a working gateway that refused statements are ended; it reports every two."""
+_ABANDONED = "statements of a gateway that has ended continue in Spark"
+_UNWATCHED = "Spark Connect refuses calls and ends running statements: no revocation could end them"
 
 Say = Callable[[str], None]
 
 
 class SparkService:
-    """Everything of Spark that one server begins and ends. `freshness` is that of its endpoints."""
+    """Starts and stops Spark for one server. `freshness` is the barrier of its endpoints."""
 
     def __init__(self, deployment: Deployment, freshness: FreshnessBarrier, say: Say) -> None:
         settings = deployment.settings
@@ -69,7 +69,7 @@ class SparkService:
         self._relay = DatabaseRelay()
         self._session_ports = SessionPorts()
         self._level: SandboxLevel | None = None
-        """What the machine enforces; None until that was looked for."""
+        """The level of the sandbox that the machine enforces; None until it is determined."""
         self._knowing = CredentialResolver(deployment, self.sparks, self._drivers)
         self._abandoned = AbandonedSessions()
         self._authority = DecidingAuthority(self._knowing.resolve, lambda: self.sparks.all, self._abandoned)
@@ -79,26 +79,26 @@ class SparkService:
 
     @property
     def port(self) -> int:
-        """The port of Spark Connect for everybody; 0 before it is served."""
+        """The public port of Spark Connect; 0 before it is served."""
         return self._gateway.port if self._gateway else 0
 
     @property
     def inner_port(self) -> int:
-        """The same on loopback, without TLS."""
+        """The loopback port of Spark Connect, without TLS; 0 before it is served."""
         return self._gateway.inner_port if self._gateway else 0
 
     @property
     def driver_pid(self) -> int | None:
-        """The process of the home organization's embedded driver, while there is one."""
+        """The process id of the home organization's embedded driver; None if it does not run."""
         return self._drivers.home.pid if self._drivers.home else None
 
     def list_served(self) -> Iterable[Organization]:
-        """Return the organizations that are to have Spark here."""
+        """Return the organizations that have Spark on this server."""
         return self._drivers.list_served()
 
     @property
     def state(self) -> str:
-        """Whether Spark can be used now: `ready`, or how the driver or the gateway is."""
+        """The state of Spark: `ready`, or the state of the driver or gateway that is not ready."""
         home = self._drivers.home
         driver = home.state if home else DriverState.STARTING
         gateway = self._gateway.state if self._gateway else GatewayState.STARTING
@@ -116,7 +116,7 @@ class SparkService:
         return ": ".join(each for each in (self._level.value, self._level.missing) if each)
 
     def not_ready_reason(self, organization: Organization, cluster: str) -> str:
-        """Return why no run of an organization can begin on a cluster yet, or nothing; its driver starts then."""
+        """Return why runs of an organization cannot begin on a cluster yet, or an empty text; start its driver if necessary."""
         driver, why_not = self._drivers.get(organization, cluster)
         if driver is not None and driver.ready:
             return ""
@@ -125,13 +125,13 @@ class SparkService:
         )
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
-        """Return what the gateway has counted, and how the drivers are."""
+        """Return the metrics of the gateway and of the drivers."""
         starts = self._gateway.starts if self._gateway else 0
         own = {"gateway_starts": {"": starts}, **self._drivers.figures}
         return {**self._authority.figures, **own} if starts else {}
 
     async def begin(self, inner_url: str) -> None:
-        """Start the home organization's driver and the gateway; `inner_url` is where drivers find the endpoints.
+        """Start the home organization's driver and the gateway; `inner_url` is the URL of the endpoints for the drivers.
 
         Raises `ServerError`, `DriverError` or `ToolchainError`.
         """
@@ -145,10 +145,10 @@ class SparkService:
         )
         self._answering = InternalServer(answers, tasks)
         await self._answering.begin()
-        told = _build_process_config(settings, self._session_ports.gateway, self._answering.url, key)
-        self._gateway = GatewayProcess(told, self._forget, self._say, tasks, sandbox)
+        config = _build_process_config(settings, self._session_ports.gateway, self._answering.url, key)
+        self._gateway = GatewayProcess(config, self._forget, self._say, tasks, sandbox)
         tasks.add_check("revocation watch of the gateway", self._is_watched, _UNWATCHED)
-        # Side by side: each takes seconds to begin.
+        # Concurrently: each takes seconds to start.
         gateway = asyncio.create_task(self._gateway.start())
         try:
             await self._drivers.start_home(
@@ -159,10 +159,10 @@ class SparkService:
         try:
             gateway.result()
         except GatewayProcessError as error:
-            raise ServerError(f"Spark Connect cannot be served on port {told.port}: {error}") from error
+            raise ServerError(f"Spark Connect cannot be served on port {config.port}: {error}") from error
 
     async def end(self) -> None:
-        """Let the calls under way finish in their time, then stop the drivers."""
+        """Wait for active calls, at most for the drain time, then stop the drivers."""
         if self._gateway:
             await self._gateway.stop()
         if self._releasing:
@@ -189,18 +189,18 @@ class SparkService:
         return GatewaySandbox(level, ports, forbidden_files(settings, os.environ))
 
     def _route(self, cluster: str, access: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
-        """Return how a driver enters a database. A sandboxed embedded driver uses the relay, executors of a cluster cannot."""
+        """Return how a driver connects to a database: a sandboxed embedded driver uses the relay; executors of a cluster cannot."""
         return self._relay.route(access, is_allowed) if self._relay.port and cluster == EMBEDDED else access
 
     def _is_watched(self) -> bool:
-        """Whether a gateway that serves has lately heard what may not go on. One that does not serve runs nothing."""
+        """Whether a serving gateway has enforced revocations recently. A gateway that does not serve has no statements to end."""
         gateway = self._gateway
         if gateway is None or gateway.state is not GatewayState.SERVING:
             return True
         return time.monotonic() - max(self._authority.enforced_at, gateway.serving_since) < _ENFORCED_WITHIN
 
     def _forget(self) -> None:
-        """Close the sessions of a gateway that has ended, here and in the drivers, where statements of theirs may run."""
+        """Close the sessions of a gateway that has ended: here, and in the drivers, where their statements may still run."""
         for spark in self.sparks.all:
             self._abandoned.add(self._drivers.name(spark.organization.id, spark.cluster), spark.sessions)
             spark.forget()
@@ -257,7 +257,7 @@ def _build_process_config(settings: Settings, inner_port: int, authority: str, k
 
 
 def _log_level() -> LogLevel:
-    """Return from which level on this process logs, which may be quieter than its settings say."""
+    """Return the log level of this process, which may be higher than that of the settings."""
     level = logging.getLogger().getEffectiveLevel()
     if level >= logging.ERROR:
         return "error"

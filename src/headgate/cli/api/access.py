@@ -24,7 +24,7 @@ def explain_access(
         str | None, typer.Option(help="the principal that the decision is about; you if left out")
     ] = None,
 ) -> None:
-    """Explain why an action on a resource is allowed or denied, and which assignments would allow it."""
+    """Explain why an action is allowed or denied. For a denied action it shows the assignments that would allow it."""
     body = {"action": action, "resource": resource, "subject": principal}
     answer = send_request("POST", "/questions/explain", body=body)
     if not answer["allowed"]:

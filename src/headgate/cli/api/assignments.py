@@ -17,9 +17,7 @@ Subject = Annotated[str, typer.Option("--subject", help="the principal or group 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    assignments = add_command_group(
-        app, "assignment", "Assignments: which principal or group holds which role on which resource."
-    )
+    assignments = add_command_group(app, "assignment", "Assignments of roles on resources to subjects.")
     assignments.command("create")(create_assignment)
     assignments.command("delete")(delete_assignment)
     assignments.command("list")(list_assignments)

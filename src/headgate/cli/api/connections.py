@@ -43,7 +43,7 @@ def create_connection(
     http: Annotated[str | None, typer.Option(help="the base URL of an HTTP API")] = None,
     header_file: HeaderFile = None,
 ) -> None:
-    """Create a connection to a folder, a PostgreSQL database or an HTTP API."""
+    """Create a connection to a folder, a database or an HTTP API."""
     if [folder, postgresql, http].count(None) != 2:  # noqa: PLR2004 (one of the three is given)
         raise ApiError("pass exactly one of a folder, `--postgresql` and `--http`")
     body: dict[str, Any] = {"name": name}
@@ -69,7 +69,7 @@ def show_connection(name: Name) -> None:
 
 
 def set_secret(name: Name, password_file: PasswordFile = None, header_file: HeaderFile = None) -> None:
-    """Replace the secret of a connection: its database password or its HTTP headers."""
+    """Replace the secret of a connection. It is a database password, or the headers of an HTTP API."""
     body: dict[str, Any] = {}
     if password_file is not None:
         body["password"] = _line(password_file)

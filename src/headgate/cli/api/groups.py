@@ -14,7 +14,7 @@ Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of t
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    groups = add_command_group(app, "group", "Groups of principals; a group can hold roles like a principal.")
+    groups = add_command_group(app, "group", "Groups of principals, which can hold roles.")
     groups.command("list")(list_groups)
     groups.command("create")(create_group)
     groups.command("delete")(delete_group)

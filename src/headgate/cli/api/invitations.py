@@ -30,7 +30,7 @@ def create_invitation(
         str | None, typer.Option(help="the resource that the user belongs to; the organization if left out")
     ] = None,
 ) -> None:
-    """Create an invitation for one user and print it; it is shown only once."""
+    """Create an invitation for one user. It is shown only once."""
     body = {"role": role, **({"place": resource} if resource else {})}
     say(send_request("POST", "/invitations", body=body)["invitation"])
 
@@ -55,7 +55,10 @@ def accept_invitation(
     *,
     password_stdin: PasswordStdin = False,
 ) -> None:
-    """Join the organization of an invitation: as the logged-in user or, with `--login`, as a new user that is then logged in."""
+    """Join the organization of an invitation.
+
+    The logged-in user joins or, with `--login`, a new user, which the command creates and logs in.
+    """
     path = api_path("invitations", invitation, "accept")
     if login is None:
         joined = send_request("POST", path)

@@ -17,15 +17,13 @@ Pipeline = Annotated[str | None, typer.Option(help="show only the runs of this p
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    lineage = add_command_group(
-        app, "lineage", "Lineage: which tables and connections the runs of pipelines read and wrote."
-    )
+    lineage = add_command_group(app, "lineage", "Lineage: what runs of pipelines read and wrote.")
     lineage.command("show")(show_lineage)
     lineage.command("export")(export_lineage)
 
 
 def show_lineage(of: Of) -> None:
-    """Show what a table is computed from, and what is computed from it, by the newest successful runs."""
+    """Show the sources and targets of a table or connection. They are those of the newest successful runs."""
     found = send_request("GET", "/lineage", of=of)
     for direction in ("upstream", "downstream"):
         say(f"# {direction} of {found['of']}")
@@ -37,7 +35,7 @@ def show_lineage(of: Of) -> None:
 
 
 def export_lineage(output: OutputFile = None, pipeline: Pipeline = None) -> None:
-    """Export the runs that you may see as OpenLineage events, one on each line."""
+    """Export the runs that you may see as OpenLineage events. Each line is one event."""
     wanted = {"pipeline": pipeline} if pipeline else {}
     lines = (json.dumps(event) for event in every("/lineage/events", **wanted))
     if output is None:

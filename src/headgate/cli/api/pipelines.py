@@ -19,9 +19,9 @@ File = Annotated[Path, typer.Argument(help="a YAML file with the definition")]
 STATES = {
     "activate": "Activate a pipeline: it takes new runs.",
     "deactivate": "Deactivate a pipeline: it takes no new runs.",
-    "pause": "Pause a pipeline: its active runs stop, and it takes no new runs.",
+    "pause": "Pause a pipeline: stop its runs, and take no new ones.",
     "resume": "Resume a paused pipeline: it takes new runs.",
-    "clean-and-restart": "Delete the progress and the rows of a stream capture, and start it again.",
+    "clean-and-restart": "Restart a stream capture without its progress and rows.",
 }
 """The help of each command that changes the state of a pipeline."""
 
@@ -51,7 +51,7 @@ def list_pipelines() -> None:
 
 
 def show_pipeline(name: Name) -> None:
-    """Show a pipeline: its definition, its run-as principal and its last runs."""
+    """Show a pipeline. The output has its definition, its run-as principal and its last runs."""
     found = send_request("GET", api_path("pipelines", name))
     run_as = f"runs as {found['run_as']}" if found["run_as"] else "has no run-as principal, so its runs wait"
     say(f"# {found['kind']} {found['name']}, {found['state']}, {run_as}")
@@ -68,7 +68,7 @@ def save_pipeline(file: File) -> None:
 
 
 def check_pipeline(file: File) -> None:
-    """Check a definition without saving it: you may save it, and its SELECT reads what it declares."""
+    """Check a definition without saving it. The check is that you may save it, and that its SELECT reads what it declares."""
     name, definition = _read(file)
     send_request("PUT", api_path("pipelines", name), body=definition, dry_run="true")
     say(f"{name} can be saved")
@@ -117,7 +117,7 @@ def backfill_pipeline(
     *,
     dry_run: DryRun = False,
 ) -> None:
-    """Run a pipeline again for a range of its cursor values, in one run or in one run for each step."""
+    """Run a pipeline again for a range of cursor values. It is one run, or one run for each step of the range."""
     body = {"since": since, "until": until, "step": int(step) if step and step.isdecimal() else step}
     query = {"dry_run": "true"} if dry_run else {}
     answer = send_request("POST", api_path("pipelines", name, "backfill"), body=body, **query)

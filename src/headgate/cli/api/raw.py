@@ -38,7 +38,7 @@ def api(
     reason: Reason = "",
     organization: Annotated[str, typer.Option(help="the organization; required if you are in several")] = "",
 ) -> None:
-    """Call the HTTP API with your credential and print the response. The exit code is 1 if the call fails."""
+    """Call any path of the HTTP API. The exit code is 1 if the call fails."""
     verb = _method(method)
     given, bodiless = _fields(fields or []), verb in _BODILESS
     query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}

@@ -13,22 +13,20 @@ Name = Annotated[str, typer.Argument(help="the name of the role")]
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    roles = add_command_group(
-        app, "role", "Roles that can be assigned: those of the access models, and the organization's own."
-    )
+    roles = add_command_group(app, "role", "Roles of the access models and of the organization.")
     roles.command("list")(list_roles)
     roles.command("set")(set_role)
     roles.command("delete")(delete_role)
 
 
 def list_roles() -> None:
-    """Show the roles, and the types of resources on which each can be assigned."""
+    """Show the roles, and the types of resources that each applies to."""
     rows = ((each["name"], each["model"], ", ".join(each["on"])) for each in every("/roles"))
     print_table(("role", "model", "on"), list(rows))
 
 
 def set_role(name: Name, permissions: Annotated[list[str], typer.Argument(help="the permissions of the role")]) -> None:
-    """Create a role of the organization, or replace the permissions of an existing one."""
+    """Create a role of the organization, or replace its permissions."""
     answer = send_request("PUT", api_path("roles", name), body={"permissions": permissions})
     say(f"role {name} ({format_revision(answer)})")
 

@@ -45,7 +45,7 @@ def list_runs(
 
 
 def show_run(run: Run) -> None:
-    """Show a run: its state and the reason for it, its attempts, progress and metrics."""
+    """Show a run. The output has its state with the reason, attempts, progress and metrics."""
     found = send_request("GET", api_path("runs", run))
     said = {
         "pipeline": found["name"],

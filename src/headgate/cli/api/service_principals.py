@@ -13,9 +13,7 @@ Name = Annotated[str, typer.Argument(help="the name or id of the service princip
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    programs = add_command_group(
-        app, "service-principal", "Service principals: programs that act with tokens of their own."
-    )
+    programs = add_command_group(app, "service-principal", "Service principals: programs with tokens of their own.")
     programs.command("list")(list_service_principals)
     programs.command("create")(create_service_principal)
     programs.command("delete")(delete_service_principal)
@@ -37,7 +35,7 @@ def create_service_principal(
         typer.Option(help="the resource that the service principal belongs to; the organization if left out"),
     ] = None,
 ) -> None:
-    """Create a service principal; `headgate token create --principal NAME` creates its token."""
+    """Create a service principal. `headgate token create --principal NAME` creates a token for it."""
     fields = {"name": name, "role": role, "scope": scope, "place": resource}
     answer = send_request("POST", "/service-principals", body=given_fields(fields))
     say(f"service principal {name} ({format_revision(answer)})")

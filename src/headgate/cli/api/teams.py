@@ -14,7 +14,7 @@ Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of t
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    teams = add_command_group(app, "team", "Teams and domains: the nodes of the ownership tree, and their members.")
+    teams = add_command_group(app, "team", "Teams and domains of the ownership tree, and members.")
     teams.command("list")(list_teams)
     teams.command("create")(create_team)
     teams.command("add-member")(add_member)
@@ -43,7 +43,7 @@ def create_team(
 def add_member(
     team: Team, member: Member, role: Annotated[str, typer.Option(help="the role of the member in the team")]
 ) -> None:
-    """Add a member to a team with a role, or change the role of a member."""
+    """Add a member to a team, or change the role of a member."""
     answer = send_request("PUT", api_path("teams", team, "members", member), body={"role": role})
     say(f"{member} is {role} of {team} ({format_revision(answer)})")
 

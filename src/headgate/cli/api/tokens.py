@@ -14,7 +14,7 @@ Principal = Annotated[str | None, typer.Option(help="the principal of the token;
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    tokens = add_command_group(app, "token", "API tokens: secrets by which users and programs call Headgate.")
+    tokens = add_command_group(app, "token", "API tokens of users and service principals.")
     tokens.command("list")(list_tokens)
     tokens.command("create")(create_token)
     tokens.command("revoke")(revoke_token)

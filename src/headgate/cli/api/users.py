@@ -13,7 +13,7 @@ Name = Annotated[str, typer.Argument(help="the name or id of the user")]
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    users = add_command_group(app, "user", "Users of an organization; `deployment-user` manages their logins.")
+    users = add_command_group(app, "user", "Users of an organization (logins: `deployment-user`).")
     users.command("list")(list_users)
     users.command("create")(create_user)
     users.command("delete")(delete_user)
@@ -38,5 +38,5 @@ def create_user(
 
 
 def delete_user(name: Name) -> None:
-    """Delete a user from the organization, with the memberships, assignments and tokens of the user."""
+    """Delete a user from the organization. The memberships, assignments and tokens of the user are deleted too."""
     say(f"{name} is deleted ({format_revision(send_request('DELETE', api_path('users', name)))})")

@@ -25,7 +25,7 @@ Place = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    facts = add_command_group(app, "facts", "Facts files: export one, and ask it about access, without a server.")
+    facts = add_command_group(app, "facts", "Facts files: questions about access without a server.")
     facts.command("export")(export_facts)
     facts.command("check")(with_options(check))
     facts.command("list-resources")(with_options(list_resources))
@@ -67,7 +67,7 @@ def list_resources(facts: Facts, action: Action, principal: Principal, on: On) -
 
 
 def list_principals(facts: Facts, action: Action, resource: Place, on: On) -> int:
-    """Show the ids of the principals that may do ACTION on RESOURCE."""
+    """Show the principals that may do ACTION on RESOURCE. They are shown by their ids."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import action_of, resource_of
     from headgate.cli.facts.output import print_people
@@ -91,9 +91,9 @@ def explain(
         bool, typer.Option("--reveal", help="show also what the principal may not see")
     ] = False,
 ) -> int:
-    """Explain why a principal may or may not do ACTION on RESOURCE, and which assignments would allow it.
+    """Explain why a principal may or may not do ACTION.
 
-    The answer is the one that the principal would get: a name that does not exist gets the same answer as one that the
+    For a denied action it shows the assignments that would allow it. The answer is the one that the principal would get: a name that does not exist gets the same answer as one that the
     principal may not see. The exit code is that of `check`.
     """
     from headgate.cli.facts.explain import print_explanation
@@ -106,7 +106,10 @@ def what_if(
     changes: Annotated[Path, typer.Argument(metavar="CHANGES", help="a file of changes as JSON, one on each line")],
     on: On,
 ) -> int:
-    """Show the effect of changes: actions that each principal gains or loses, and pipelines that break or open."""
+    """Show the effect of changes before they are made.
+
+    It is: the actions that each principal gains or loses, and the pipelines that break or open.
+    """
     from headgate.cli.facts.facts_file import changes_of, opened
     from headgate.cli.facts.impact import print_consequences
     from headgate.cli.facts.options import AskError
@@ -126,7 +129,10 @@ def diff(
     earlier: Annotated[int, typer.Argument(metavar="EARLIER", help="the revision to compare with")],
     on: On,
 ) -> int:
-    """Show the decisions that differ from those at an EARLIER revision. Each revision has its own models and time."""
+    """Show the decisions that differ between two revisions.
+
+    They are the EARLIER revision and that of `--revision`, each with its own models and time.
+    """
     from dataclasses import replace
 
     from headgate.cli.facts.facts_file import opened

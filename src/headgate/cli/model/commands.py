@@ -9,6 +9,6 @@ from headgate.cli.scenarios import commands
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands; each command has its module."""
-    models = add_command_group(app, "model", "Access models as files: check, compare, document, format and test them.")
+    models = add_command_group(app, "model", "Access models as files: check, compare and test them.")
     for module in (check, diff, document, fmt, commands):
         module.register(models)

@@ -27,9 +27,9 @@ def diff(
     ],
     on: On,
 ) -> int:
-    """Show the decisions in which the NEW model differs from the OLD one, and the pipelines that break or open.
+    """Show the decisions that differ between two models.
 
-    The new model keeps the assignments: it matches them by the names of their roles.
+    The command compares the NEW model with the OLD one, and shows also the pipelines that break or open. The new model keeps the assignments: it matches them by the names of their roles.
     """
     from headgate.cli.facts.facts_file import (
         answering,

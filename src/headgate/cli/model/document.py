@@ -26,7 +26,7 @@ def write(
     ],
     output: OutputFile = None,
 ) -> None:
-    """Write a model as a page in Markdown: types, switches, roles, matrix, and every rule as a sentence."""
+    """Write a model as a page in Markdown. It has the types, switches, roles, matrix, and every rule as a sentence."""
     from headgate.model.diagnostics import ModelError
 
     try:

@@ -16,9 +16,7 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    users = add_command_group(
-        app, "deployment-user", "Logins of the deployment; each can be a `user` of many organizations."
-    )
+    users = add_command_group(app, "deployment-user", "Logins, each of a `user` in any number of organizations.")
     users.command("create")(create_user)
     users.command("set-password")(set_password)
     users.command("list")(list_users)
@@ -47,7 +45,7 @@ def create_user(
 
 
 def set_password(name: Login, *, password_stdin: PasswordStdin = False, data: Data = None) -> None:
-    """Set a new password for a user, and end all sessions of the user."""
+    """Set a new password for a user. All sessions of the user end."""
     secret = read_password(stdin=password_stdin)
     with open_local_deployment(data) as deployment:
         logins = deployment.auth_services.authentication
@@ -70,9 +68,9 @@ def erase_user(
     yes: Yes = False,
     data: Data = None,
 ) -> None:
-    """Erase the personal data of a user in every organization: names, logins, sessions, tokens and reasons.
+    """Erase the personal data of a user in every organization.
 
-    The user loses all access. The changes that the user made stay in the logs, under an id that no longer names a user. The
+    Names, logins, sessions, tokens and reasons are erased. The user loses all access. The changes that the user made stay in the logs, under an id that no longer names a user. The
     command asks for confirmation.
     """
     from headgate.control.deployment import erasure

@@ -23,9 +23,9 @@ def doctor(
     data: Data = None,
     json: Annotated[bool, typer.Option("--json", help="print JSON: one object on each line")] = False,
 ) -> None:
-    """Check the deployment and show what to do about each fault. Nothing is changed.
+    """Check the deployment, and show how to fix each fault.
 
-    It checks the settings, the data folder, the store, the ports, the certificate, the clusters, the egress policy, and what
+    The command changes nothing. It checks the settings, the data folder, the store, the ports, the certificate, the clusters, the egress policy, and what
     Spark needs. The exit code is 1 if a check fails; a warning does not change it.
     """
     from headgate.app.doctor import doctor

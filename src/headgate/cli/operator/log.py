@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    logs = add_command_group(app, "log", "The log of changes: show it, seal it, and verify that it is intact.")
+    logs = add_command_group(app, "log", "The log of changes: show, seal and verify it.")
     logs.command("show")(show_log)
     logs.command("verify")(verify_logs)
     logs.command("accept")(accept_logs)
@@ -56,9 +56,9 @@ def verify_logs(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Verify every log: the hash chain of its entries, its seals, and that no entries are missing at its end.
+    """Verify that every log is intact.
 
-    If a log is not intact, the command names its first wrong revision and ends with exit code 1.
+    The command verifies the hash chain of the entries, the seals, and that no entries are missing at the end of a log. If a log is not intact, the command names its first wrong revision and ends with exit code 1.
     """
     from headgate.store.rollback_protection import HighWaterMarks
     from headgate.store.seal_keys import KnownKeys
@@ -75,7 +75,7 @@ def verify_logs(
 
 
 def accept_logs(data: Data = None) -> None:
-    """Accept the logs as they are in the store, after you restored an older copy on purpose.
+    """Accept the logs of an older copy that you restored.
 
     The command verifies the logs first. Servers then seal them again. Run the command on each machine that has the key.
     """

@@ -13,7 +13,7 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    operators = add_command_group(app, "operator", "Operators: users of the deployment that manage its organizations.")
+    operators = add_command_group(app, "operator", "Operators: users that manage the organizations.")
     operators.command("add")(add)
     operators.command("remove")(remove)
     operators.command("list")(list_operators)

@@ -35,9 +35,9 @@ def export_organization(
     file: File,
     data: Data = None,
 ) -> None:
-    """Export an organization to a file: its log with the hashes, its documents and the sources of its models.
+    """Export an organization to a file.
 
-    A server may run meanwhile. The export does not contain the data files of tables: copy the warehouse too.
+    The export has its log with the hashes, its documents and the sources of its models. A server may run meanwhile. The export does not contain the data files of tables: copy the warehouse too.
     """
     id = _id_of(organization, data)
     with open_store(data) as (stores, _):
@@ -61,9 +61,9 @@ def import_organization(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Import an organization from a file, if the file is intact and the organization does not exist yet.
+    """Import an organization from a file.
 
-    The files of its tables must be in its folder of this deployment's warehouse (`warehouse/<id>`), or below a folder or
+    The file must be intact, and the organization must not exist yet. The files of its tables must be in its folder of this deployment's warehouse (`warehouse/<id>`), or below a folder or
     prefix of `--files`.
 
     Its users become users of this deployment, without passwords (`headgate deployment-user set-password` sets one). In an

@@ -77,7 +77,7 @@ def suspend(
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Suspend an organization: every call in it is refused until it is resumed."""
+    """Suspend an organization. Every call in it is refused until it is resumed."""
     from headgate.control.organizations.suspension import SuspendOrganization
 
     require_reason(reason)
@@ -90,7 +90,7 @@ def suspend(
 
 
 def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -> None:
-    """Resume a suspended organization: access in it is as before the suspension."""
+    """Resume a suspended organization. Access in it is as before the suspension."""
     from headgate.control.organizations.suspension import ResumeOrganization
 
     with open_local_deployment(data) as deployment:

@@ -32,7 +32,9 @@ def rotate_key(
     ] = False,
     data: Data = None,
 ) -> None:
-    """Create a new key, re-encrypt every secret with it, and delete the former keys.
+    """Replace the key, and re-encrypt every secret with it.
+
+    The command creates a new key, re-encrypts every secret with it, and deletes the former keys.
 
     The command can be interrupted: the former keys stay in the key file and decrypt their secrets until every secret is
     re-encrypted. Servers on this machine reload the key file automatically. For servers on several machines, each with its

@@ -47,7 +47,10 @@ def setup(
         Path | None, typer.Option(help="a folder with the Iceberg jar, for a machine without a network")
     ] = None,
 ) -> None:
-    """Prepare Spark: find Java, download the Iceberg jar, and compile the guard, which enforces decisions in Spark."""
+    """Prepare Spark: Java, the Iceberg jar and the guard.
+
+    The command finds Java, downloads the Iceberg jar, and compiles the guard, which enforces decisions inside Spark.
+    """
     from headgate.spark.toolchain.prepare import prepare
 
     settings = default_settings(os.environ, jars_folder=jars)
@@ -56,7 +59,7 @@ def setup(
 
 
 def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = None) -> None:
-    """Run the server: the HTTP API, the Iceberg REST catalog and Spark Connect."""
+    """Run the server: HTTP API, Iceberg REST and Spark Connect."""
     from headgate.app.logs import log_to
     from headgate.app.server import Server
 
@@ -69,7 +72,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
 
 
 def worker(data: Data = None) -> None:
-    """Run pipelines in a further process, which shares the PostgreSQL store and the data folder of a server."""
+    """Run pipelines in a process apart from the server. It shares the server's PostgreSQL store and data folder."""
     from headgate.app.logs import log_to
     from headgate.app.worker import StandaloneWorker
 
@@ -91,7 +94,7 @@ def demo(
     api_port: ApiPort = None,
     spark_port: SparkPort = None,
 ) -> None:
-    """Run a demo: load real data, show what each of four people may do and why not, then serve."""
+    """Run a demo with real data and four people, then serve. It shows what each person may do, and each refusal."""
     from headgate.app.logs import log_to
     from headgate.cli.demo import run_demo
 

@@ -21,17 +21,15 @@ _ELSEWHERE = (
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    store = add_command_group(
-        app, "store", "Backup and restore of the embedded store, which has every log and document."
-    )
+    store = add_command_group(app, "store", "Backup and restore of the embedded store.")
     store.command("backup")(back_up_store)
     store.command("restore")(restore_store)
 
 
 def back_up_store(file: Annotated[Path, typer.Argument(help="the file to create")], data: Data = None) -> None:
-    """Copy the store to a file: every log and document, in one consistent state. A server may run meanwhile.
+    """Copy the store to a file.
 
-    The copy contains neither the keys nor the data files of tables: copy the folders `keys` and `warehouse` too.
+    The copy has every log and document in one consistent state; a server may run meanwhile. It contains neither the keys nor the data files of tables: copy the folders `keys` and `warehouse` too.
     """
     from headgate.store.backup import back_up
 
@@ -45,7 +43,7 @@ def back_up_store(file: Annotated[Path, typer.Argument(help="the file to create"
 def restore_store(
     file: Annotated[Path, typer.Argument(help="a file that `headgate store backup` wrote")], data: Data = None
 ) -> None:
-    """Restore a copy into a data folder without a store, if every log in the copy is intact."""
+    """Restore a copy of the store. Every log in it must be intact, and the data folder must have no store."""
     from headgate.app.settings.settings import default_settings
     from headgate.store import backup
     from headgate.store.rollback_protection import HighWaterMarks

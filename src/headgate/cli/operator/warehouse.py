@@ -27,7 +27,7 @@ def move_tables(
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Move tables of an earlier version into the folders of their organizations.
+    """Move tables of an earlier version to their organizations.
 
     An earlier version kept the files of all organizations' tables in one folder. Such a table can be read and written, but
     it can be purged, or registered again after it was dropped, only after its files are in its organization's folder. Data

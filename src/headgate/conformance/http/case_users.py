@@ -1,4 +1,4 @@
-"""Who asks in scenarios: every person of a world has a login, and every program a token, with real secrets."""
+"""The users of scenarios over HTTP: every user of a world has a login, and every program a token, with real secrets."""
 
 import secrets
 from collections.abc import Callable
@@ -24,17 +24,17 @@ from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
 _ASK = "organization.ask"
-_PASSWORD = "a password of a scenario"  # noqa: S105 (of nobody)
+_PASSWORD = "a password of a scenario"  # noqa: S105 (of no real user)
 _ALWAYS = 36_500 * DAY
 _SETTINGS = LoginSettings(session=_ALWAYS, hashing=Hashing(time=1, memory=8, lanes=1, at_once=1))
-"""A scenario may let years pass, and its passwords are no secrets."""
+"""Sessions do not expire, because a scenario may let years pass; hashing is cheap, because its passwords are not secret."""
 
 LogIn = Callable[[str, str], str]
-"""Logs somebody in by login name and password, through the endpoint that people use; returns the session's secret."""
+"""Logs a user in by login name and password, through the public endpoint; returns the secret of the session."""
 
 
 class CaseUsers:
-    """The people of a world, in a deployment's own log; who is in none of its organizations too."""
+    """The users of a world, registered in the log of a deployment, with those that are in none of its organizations."""
 
     def __init__(self, stores: Stores, models: Models, home: str, world: World) -> None:
         self.users, self.now, self.stores = world.users, world.now, stores
@@ -50,7 +50,7 @@ class CaseUsers:
             self.auth_services.authentication.register(id, login=login, password=_PASSWORD, principal=id)
 
     def organizations(self, stores: Stores) -> Organizations:
-        """Return the organizations of a store, at the scenario's time; the models are compiled once for all."""
+        """Return the organizations of a store, at the scenario's time. All share one compilation of the models."""
         models = self._engine.models
         return Organizations(stores, models, lambda: self.now, lambda _, facts: self._engine.with_facts(facts))
 
@@ -58,7 +58,7 @@ class CaseUsers:
         return id in self._logins
 
     def secret(self, id: PrincipalId, log_in: LogIn) -> str:
-        """Return the secret of a person's session; they log in when they are first asked for."""
+        """Return the secret of a user's session; the first call logs the user in."""
         if id not in self._secrets:
             self._secrets[id] = log_in(self._logins[id], _PASSWORD)
         return self._secrets[id]
@@ -66,17 +66,20 @@ class CaseUsers:
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """Who sends a question: the secret, and what has to be in the log for it to be somebody's, besides the world."""
+    """The sender of a question: its secret, and the changes and documents by which the log accepts the secret."""
 
     secret: str
     changes: tuple[Change, ...]
     documents: tuple[DocumentPut, ...]
     itself: bool = True
-    """Whether it is the actor, and not somebody who asks about it."""
+    """Whether the sender is the actor of the case; if not, it asks about the actor."""
 
 
 def program(world: World, log: ResourceId, caller: Caller) -> Bearer:
-    """Return how a service principal, a token or a team asks: a team is asked about by an enforcement point."""
+    """Return the sender of the questions of a service principal, a token or a team.
+
+    A team has no credentials: an enforcement point asks about it.
+    """
     facts = world.facts(log)
     if caller.token is not None:
         return _bearer(caller.token, caller.principal)
@@ -84,7 +87,7 @@ def program(world: World, log: ResourceId, caller: Caller) -> Bearer:
     if known is None and world.types.get(caller.principal) in ("team", "domain"):
         return _enforcement_point(world.language.model, log)
     issued = TokenIssued(TokenId(new_id("t")), caller.principal)
-    # Who is gone keeps a secret that is nobody's.
+    # A deleted principal has a secret that the log does not accept.
     return _bearer(issued.token, caller.principal, *((issued,) if known else ()))
 
 

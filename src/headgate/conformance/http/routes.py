@@ -1,4 +1,4 @@
-"""Which route of the HTTP API does what a question is about, read from `scenario_routes.yaml`."""
+"""The routes of the HTTP API that perform the action of a question, read from `scenario_routes.yaml`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _MAKING = "create_"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A request that does what some actions are about; nothing is sent for those without a method."""
+    """A request that performs one of the `actions`; if `method` is empty, the actions have no route."""
 
     actions: tuple[str, ...]
     method: str
@@ -34,7 +34,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, and the actions all of which have to be allowed for it."""
+    """A request, and the actions that it needs: it is allowed if all of them are."""
 
     method: str
     path: str
@@ -45,7 +45,7 @@ class Call:
 
 @cache
 def load_route_table() -> tuple[Route, ...]:
-    """Return the table."""
+    """Return the table of routes."""
     table = yaml.safe_load(
         files("headgate.conformance.http").joinpath("scenario_routes.yaml").read_text(encoding="utf-8")
     )
@@ -53,7 +53,7 @@ def load_route_table() -> tuple[Route, ...]:
 
 
 def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | None:
-    """Return the request that does what the first of these questions with a route is about; None if none has one."""
+    """Return the request for the first of these questions that has a route; None if no question has one."""
     questions = [each.question for each in asked if not _unseen(world, each)]
     actions = {each.action for each in questions}
     for question in questions:
@@ -64,7 +64,7 @@ def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | N
             known = {**_list_values(question), **_describe_creation(world, question)}
             known |= {f"with.{name}": value for name, value in said.items()}
             parts = [_fill(part, known) for part in route.path.split("/")]
-            if None in parts:  # of nobody in particular, there is nothing to be sent
+            if None in parts:  # the question names no such object, so no request can be sent
                 return None
             path = "/".join(quote(str(part), safe="") for part in parts)
             query, body = _object(route.query, known), _object(route.body, known)
@@ -73,7 +73,7 @@ def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | N
 
 
 def _unseen(world: World, asked: Asked) -> bool:
-    """Say whether the call also concerns what whoever asks may not discover."""
+    """Whether the question names a resource that its caller may not see."""
     engine, question = world.engines[asked.log], asked.question
     there = (id for ids in question.on.values() for id in ids if id in engine.facts.resources)
     return not all(engine.is_discoverable(question.caller, id, world.now) for id in there)
@@ -96,14 +96,14 @@ def _list_values(question: Question) -> Mapping[str, Any]:
 
 
 def _describe_creation(world: World, question: Question) -> Mapping[str, Any]:
-    """Return what is said of something that is to be made, and where it would lie."""
+    """Return the type, parent, relations and attributes of the resource that the question would create."""
     verb = question.action.partition(".")[2]
     if not verb.startswith(_MAKING):
         return {}
     type = verb.removeprefix(_MAKING)
     try:
         parent, belonging = resolve_parent(world, question.resource, type)
-    except ScenarioError:  # it does not lie under anything: that has to be refused
+    except ScenarioError:  # the model has no parent for the type: the route has to refuse it
         parent, belonging = question.resource, {}
     owners = {name: tuple(edge.target for edge in edges) for name, edges in belonging.items()}
     on = {**owners, **question.on}
@@ -116,11 +116,11 @@ def _describe_creation(world: World, question: Question) -> Mapping[str, Any]:
 
 
 def _object(source: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a part of a request, without what the question does not say."""
+    """Return a part of a request, without the fields for which the question has no value."""
     filled = {key: _fill(value, known) for key, value in source.items()}
     return {key: value for key, value in filled.items() if value is not None}
 
 
 def _fill(value: Any, known: Mapping[str, Any]) -> Any:
-    """Return what a text in braces stands for; any other value as it is."""
+    """Return the value of a placeholder, a text in braces; any other value unchanged."""
     return known.get(value[1:-1]) if isinstance(value, str) and value.startswith("{") else value

@@ -1,7 +1,7 @@
-"""Scenarios over HTTP: the world of a case is imported into a deployment, and its question is asked there as its actor.
+"""Scenarios over HTTP: the world of a case is imported into a deployment, and the actor of the case asks its question there.
 
-The endpoints are the real ones, on a port of loopback, and each case's deployment is put behind them. Nothing but the
-secret says who asks, and nothing but the answer is believed.
+The endpoints are the real ones, on a loopback port; each case has its own deployment behind them. Only the secret identifies
+the caller, and only the HTTP response counts as the answer.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,39 +43,39 @@ from headgate.store import open_stores
 
 _MEMORY = ":memory:"
 _PATIENCE = 60.0
-"""Seconds for an answer; on a busy machine one can take long."""
+"""Seconds until a request times out; on a busy machine a response may be slow."""
 _REFUSALS = (401, 403, 404, 409, 422)
-"""How a route refuses: nobody, not allowed, nothing to be seen there, in the way of something, or never right."""
+"""Status codes of a refusal: unauthenticated, forbidden, not visible, conflict, and invalid."""
 
 
 class NoSpark:
-    """A deployment that only decides: nothing runs in it."""
+    """The ports of Spark and of the run queue in a deployment that only decides: they execute nothing."""
 
-    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:  # noqa: ARG002 (the port's arguments)
-        """Refuse."""
+    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:  # noqa: ARG002 (the arguments of the protocol)
+        """Raise `StatementError`: there is no Spark."""
         raise StatementError(NOT_READY, None, "UNAVAILABLE")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no session is open."""
 
     def wake(self) -> None:
-        """Nothing runs."""
+        """Do nothing: no run is executed."""
 
 
 class HttpScenarioRunner:
-    """The HTTP endpoints, in front of one deployment after another."""
+    """The HTTP endpoints, which serve the deployment of one case after another."""
 
     def __init__(self, app: FastAPI, http: httpx.Client) -> None:
         self.app = app
         self._http = http
         self._people: list[CaseUsers] = []
         self.confirmed = 0
-        """How many cases a route's dry run has confirmed."""
+        """The number of cases that the dry run of a route has confirmed."""
 
     def ask(self, world: World, asked: Sequence[Asked], ask: JsonObject) -> tuple[bool, ...]:
-        """Ask the questions that one question of a case stands for, and return which are allowed.
+        """Ask the questions of a case, and return for each whether it is allowed.
 
-        Raises `ScenarioError` for an answer that is none.
+        Raises `ScenarioError` for a response that is not a decision, or a dry run that disagrees.
         """
         if not asked:
             return ()
@@ -92,7 +92,7 @@ class HttpScenarioRunner:
             return allowed
 
     def _of(self, world: World) -> CaseUsers:
-        """Return the people of a world; every case of a system has the same."""
+        """Return the users of a world; all cases of a system share them."""
         found = next((each for each in self._people if each.users is world.users), None)
         if found is None:
             model = world.language.model
@@ -102,7 +102,7 @@ class HttpScenarioRunner:
         return found
 
     def _put(self, stores: Stores, people: CaseUsers) -> AuditRecorder:
-        """Put a deployment behind the endpoints; returns what is to be closed when it goes."""
+        """Install a deployment behind the endpoints; return its audit recorder, which must be closed after the case."""
         organizations, ways, audit = (
             people.organizations(stores),
             people.auth_services,
@@ -126,7 +126,7 @@ class HttpScenarioRunner:
     def _confirm(
         self, secret: str, world: World, asked: Sequence[Asked], allowed: Sequence[bool], said: JsonObject
     ) -> None:
-        """Have the dry run of a route, if there is one, say the same. Raises `ScenarioError` if it says otherwise."""
+        """Compare the decisions with the dry run of a route, if there is one. Raises `ScenarioError` if they differ."""
         call, log = call_for(world, asked, said), asked[0].log
         if call is None:
             return
@@ -158,10 +158,10 @@ class HttpScenarioRunner:
 
 
 def _import(stores: Stores, world: World, asked: ResourceId, bearer: Bearer | None) -> None:
-    """Write what the world says into logs that have not begun, and into the one that is asked who asks."""
+    """Write the world into new logs, and the credentials of the sender into the log that is asked."""
     for log, changes in world.history.items():
         if log == DEPLOYMENT:
-            raise ScenarioError(f"the id `{log}` is that of the deployment; call it something else")
+            raise ScenarioError(f"the id `{log}` is reserved for the deployment; choose another id")
         more = bearer if bearer and log == asked else None
         written = (*changes, *more.changes) if more else changes
         documents = more.documents if more else ()
@@ -169,7 +169,7 @@ def _import(stores: Stores, world: World, asked: ResourceId, bearer: Bearer | No
 
 
 def _evaluation(world: World, asked: Asked, said: JsonObject) -> Mapping[str, Any]:
-    """Return a question as AuthZEN has it."""
+    """Return a question as an AuthZEN evaluation request."""
     question, facts = asked.question, world.facts(asked.log)
     caller, there = question.caller, facts.resources.get(question.resource)
     subject = caller.token or caller.principal
@@ -190,7 +190,7 @@ def _home() -> Model:
 
 @contextmanager
 def scenario_server() -> Iterator[HttpScenarioRunner]:
-    """Open the endpoints on loopback until the block ends."""
+    """Serve the endpoints on loopback until the block ends."""
     with TemporaryDirectory(prefix="headgate-") as folder:
         deployment = open_deployment_over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
         app = http_application(

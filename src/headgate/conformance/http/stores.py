@@ -1,4 +1,4 @@
-"""The store of one case: the organizations of its own, in a deployment whose people are there already."""
+"""The store of one case: its own organizations, in a deployment that has its users already."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,18 +12,18 @@ from headgate.facts.ids import ResourceId
 
 
 class CaseStores:
-    """Keeps `control.ports.Stores` over two: the deployment's log is in the one, every other log in the other."""
+    """Implements `control.kernel.stores.Stores` over two stores: one has the log of the deployment, the other all other logs."""
 
     def __init__(self, deployment: Stores, organizations: Stores) -> None:
         self._deployment = deployment
         self._organizations = organizations
 
     def changed_elsewhere(self) -> bool:
-        """Say that nobody else writes here."""
+        """Return False: no other process writes to these stores."""
         return False
 
     def check(self) -> None:
-        """Raise `StoreError` unless both can be used."""
+        """Raise `StoreError` unless both stores can be used."""
         self._deployment.check()
         self._organizations.check()
 
@@ -40,25 +40,25 @@ class CaseStores:
         return {root: self.log(root).head() for root in roots}
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
-        """Return a document of any log."""
+        """Return the document of a kind with an id, and its log; None if no log has it."""
         return self._organizations.find(kind, id) or self._deployment.find(kind, id)
 
     def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
-        """Keep records of the audit."""
+        """Write audit records."""
         self._organizations.audit(records)
 
     def audit_records(
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
-        """Return records of a log."""
+        """Return the audit records of a log."""
         return self._organizations.audit_records(root, wanted, before, limit)
 
     def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:  # noqa: ARG002 (the only writer)
-        """Tell nothing: no other process writes here."""
+        """Register no listener: no other process writes to these stores."""
         return lambda: None
 
     def close(self) -> None:
-        """Let go of what is the case's own."""
+        """Close the store of the case; the deployment's store is shared and stays open."""
         self._organizations.close()
 
     def _of(self, root: ResourceId) -> Stores:

@@ -4,36 +4,52 @@ from headgate.app.settings.variable import SettingSpec
 
 LIMITS = (
     SettingSpec(
-        "HEADGATE_RATE", "rate", "limits.principal_rate", "requests per second of one principal; 0 is no limit"
+        "HEADGATE_RATE",
+        "rate",
+        "limits.principal_rate",
+        "rate limit: requests per second of one principal; 0 is no limit",
     ),
     SettingSpec(
         "HEADGATE_ADDRESS_RATE",
         "rate",
         "limits.address_rate",
-        "requests per second from one address, of nobody who is known; 0 is no limit",
+        "rate limit: unauthenticated requests per second from one address; 0 is no limit",
     ),
-    SettingSpec("HEADGATE_CONNECTIONS", "count", "limits.connections", "how many connections may be open at once"),
+    SettingSpec("HEADGATE_CONNECTIONS", "count", "limits.connections", "the most connections that may be open at once"),
     SettingSpec(
         "HEADGATE_NETWORK_CONNECTIONS",
         "count",
         "limits.network_connections",
-        "how many connections one address, or one IPv6 network of /64, may have open; proxies are not counted",
+        "the most open connections of one address, or one /64 network of IPv6; trusted proxies have no such limit",
     ),
-    SettingSpec("HEADGATE_BODY_BYTES", "count", "limits.body", "the largest body"),
+    SettingSpec("HEADGATE_BODY_BYTES", "count", "limits.body", "the largest body of a request, in bytes"),
     SettingSpec(
-        "HEADGATE_JSON_DEPTH", "count", "limits.depth", "how deeply arrays and objects of a body may lie in each other"
+        "HEADGATE_JSON_DEPTH",
+        "count",
+        "limits.depth",
+        "the deepest nesting of arrays and objects in the JSON of a body",
     ),
-    SettingSpec("HEADGATE_JSON_MEMBERS", "count", "limits.members", "how many members the JSON of a body has in all"),
-    SettingSpec("HEADGATE_HEADERS", "count", "limits.headers", "how many headers a request may have"),
+    SettingSpec("HEADGATE_JSON_MEMBERS", "count", "limits.members", "the most members in the JSON of a body"),
+    SettingSpec("HEADGATE_HEADERS", "count", "limits.headers", "the most headers of a request"),
     SettingSpec(
-        "HEADGATE_HEADER_BYTES", "count", "limits.header_bytes", "the largest head: all headers, with the address"
+        "HEADGATE_HEADER_BYTES",
+        "count",
+        "limits.header_bytes",
+        "the largest head of a request (URL and headers), in bytes",
     ),
     SettingSpec(
         "HEADGATE_HEADER_SECONDS",
         "seconds",
         "limits.header_seconds",
-        "within which a connection sends the head of a request",
+        "seconds within which a client must send the head of a request",
     ),
-    SettingSpec("HEADGATE_BODY_SECONDS", "seconds", "limits.body_seconds", "within which a body is sent"),
-    SettingSpec("HEADGATE_REQUEST_SECONDS", "seconds", "limits.request_seconds", "within which a request is answered"),
+    SettingSpec(
+        "HEADGATE_BODY_SECONDS", "seconds", "limits.body_seconds", "seconds within which a client must send a body"
+    ),
+    SettingSpec(
+        "HEADGATE_REQUEST_SECONDS",
+        "seconds",
+        "limits.request_seconds",
+        "seconds within which a request must be answered",
+    ),
 )

@@ -7,17 +7,21 @@ LOGINS = (
         "HEADGATE_OIDC_ISSUER",
         "web",
         "provider.issuer",
-        "the OpenID Connect provider that people log in at",
-        "passwords of local users",
+        "the URL of the OpenID Connect provider at which users log in",
+        "users log in with local passwords",
     ),
     SettingSpec(
-        "HEADGATE_OIDC_CLIENT", "text", "provider.client", "Headgate's client id there", "needed with an issuer"
+        "HEADGATE_OIDC_CLIENT",
+        "text",
+        "provider.client",
+        "Headgate's client id at the provider",
+        "required with an issuer",
     ),
     SettingSpec(
         "HEADGATE_OIDC_SECRET",
         "text",
         "provider.secret",
-        "its client secret",
+        "Headgate's client secret at the provider",
         "a public client, with PKCE alone",
         secret=True,
     ),
@@ -25,18 +29,21 @@ LOGINS = (
         "HEADGATE_OIDC_DOMAINS",
         "domains",
         "provider.join",
-        "domains whose verified e-mail addresses make a newcomer a user, with commas",
-        "only users that the deployment has already log in",
+        "domains, separated by commas: a login with a verified e-mail address of such a domain creates a user",
+        "only existing users of the deployment can log in",
     ),
     SettingSpec(
-        "HEADGATE_OIDC_SKEW_SECONDS", "seconds", "provider.skew", "how far the provider's clock may be from this one"
+        "HEADGATE_OIDC_SKEW_SECONDS",
+        "seconds",
+        "provider.skew",
+        "the largest difference between the provider's clock and this machine's, in seconds",
     ),
-    SettingSpec("HEADGATE_SESSION_SECONDS", "seconds", "logins.session", "how long a login lasts"),
+    SettingSpec("HEADGATE_SESSION_SECONDS", "seconds", "logins.session", "the lifetime of a login session, in seconds"),
     SettingSpec(
         "HEADGATE_PUBLIC_URL",
         "web",
         "logins.address",
-        "the URL that clients use; every absolute URL in an answer begins with it, whatever `Host` a request names. "
+        "the URL that clients use; every absolute URL in a response begins with it, whatever the `Host` of the request. "
         "Required behind a proxy or a load balancer, and where the server has a DNS name",
         "only loopback names and addresses and the listener's own address are accepted in `Host`",
     ),

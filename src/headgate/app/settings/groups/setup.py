@@ -1,4 +1,4 @@
-"""Settings: the set-up: Java and the jars."""
+"""Settings: the setup of Java and the jars."""
 
 from headgate.app.settings.variable import SettingSpec
 
@@ -7,15 +7,15 @@ SETUP = (
         "HEADGATE_CACHE",
         "path",
         "cache",
-        "the folder for what can be made again: the Iceberg jar, the compiled guard, the example's data",
+        "the folder for files that can be created again: the Iceberg jar, the compiled guard, the example's data",
         "`~/.cache/headgate`",
     ),
     SettingSpec(
         "HEADGATE_JARS",
         "path",
         "jars_folder",
-        "a folder that the Iceberg jar is taken from instead of the network",
-        "the jar is fetched by Spark's own resolver",
+        "a folder with the Iceberg jar, in place of a download",
+        "Spark's resolver downloads the jar",
         option="setup --jars",
     ),
 )

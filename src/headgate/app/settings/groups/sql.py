@@ -3,24 +3,25 @@
 from headgate.app.settings.variable import SettingSpec
 
 SQL = (
-    SettingSpec("HEADGATE_SQL_ROWS", "count", "sql.rows", "how many rows the result of one statement has at most"),
-    SettingSpec(
-        "HEADGATE_SQL_BYTES", "count", "sql.bytes", "how large the result of one statement is at most, as Arrow"
-    ),
-    SettingSpec("HEADGATE_SQL_SECONDS", "seconds", "sql.seconds", "after which a statement is ended"),
+    SettingSpec("HEADGATE_SQL_ROWS", "count", "sql.rows", "the most rows in the result of one statement"),
+    SettingSpec("HEADGATE_SQL_BYTES", "count", "sql.bytes", "the largest result of one statement, in bytes as Arrow"),
+    SettingSpec("HEADGATE_SQL_SECONDS", "seconds", "sql.seconds", "seconds after which a statement is ended"),
     SettingSpec(
         "HEADGATE_SQL_KEPT_BYTES",
         "count",
         "sql.kept_bytes",
-        "how large a result is at most whose rows are sent as JSON",
+        "the largest result whose rows can be fetched as JSON, in bytes",
     ),
     SettingSpec(
         "HEADGATE_SQL_KEPT_SECONDS",
         "seconds",
         "sql.kept_seconds",
-        "how long a statement that nobody asks for goes on, and its rows are kept",
+        "how long a statement whose client no longer polls continues, and its rows are kept, in seconds",
     ),
     SettingSpec(
-        "HEADGATE_SQL_AT_ONCE", "count", "sql.at_once", "how many statements of one principal are under way or kept"
+        "HEADGATE_SQL_AT_ONCE",
+        "count",
+        "sql.at_once",
+        "the most statements of one principal that run or whose rows are kept",
     ),
 )
