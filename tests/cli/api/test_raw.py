@@ -37,7 +37,7 @@ def test_an_unknown_path_is_reported_in_one_sentence(run: Run) -> None:
     done = run("GET", "nothing")
 
     assert done.exit_code == 1
-    assert "`GET /nothing` is not served" in done.stderr
+    assert "`GET /nothing` is not a route of the server" in done.stderr
 
 
 def test_a_method_that_does_not_exist_is_refused_before_anything_is_sent(run: Run) -> None:

@@ -99,8 +99,14 @@ class TestACookie:
         world.login(http, cookie=True)
         token = http.headers.pop("x-csrf-token")
 
-        for headers in ({}, {"x-csrf-token": "x"}, {"x-csrf-token": token, "origin": "https://evil.example"}):
-            assert problem(http.post("/api/v1/logout", headers=headers)) == (403, "csrf")
+        for headers, words in (
+            ({}, "`X-CSRF-Token` is missing"),
+            ({"x-csrf-token": "x"}, "`X-CSRF-Token` is not the CSRF token of the session"),
+            ({"x-csrf-token": token, "origin": "https://evil.example"}, "the `Origin` header names another site"),
+        ):
+            answer = http.post("/api/v1/logout", headers=headers)
+            assert problem(answer) == (403, "csrf")
+            assert words in answer.json()["detail"]
         assert http.get("/api/v1/session").json()["csrf"] == token
         assert http.post("/api/v1/logout", headers={"x-csrf-token": token, "origin": world.url}).status_code == 204
         assert "headgate" not in http.cookies

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what all routes that make something say of a dry run, and how it is served."""
+"""The OpenAPI document: it describes the response to a dry run of every creating route, and is served at a fixed path."""
 
 import json
 from threading import Lock
@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 ADDRESS: Final = "/api/openapi.json"
-_DRY = "A dry run: nothing was written, and this is what would be, and what would be different for whom."
+_DRY = "Dry run: nothing was written. The response has the changes and their effects on principals and pipelines."
 
 
 def openapi_document(app: FastAPI) -> None:
-    """Have the OpenAPI document tell that a dry run of what answers 201 or 202 answers 200."""
+    """Add the response 200 of a dry run to every route of the OpenAPI document that answers 201 or 202, and serve it."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -31,7 +31,10 @@ def openapi_document(app: FastAPI) -> None:
 
 
 def _answer(app: FastAPI) -> Any:
-    """Return what answers with the document. It takes a second to make: that is done once, and not in the event loop."""
+    """Return the handler that serves the document.
+
+    Generating the document takes a second. It is done once, in a thread, so that it does not block the event loop.
+    """
     lock, made = Lock(), list[bytes]()
 
     def answer(_: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Every route of the API, in the order of the document that describes them."""
+"""All routes of the API, in the order of the OpenAPI document."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -61,10 +61,10 @@ _MODULES = (
 
 @cache
 def api_routes() -> Sequence[BaseRoute]:
-    """Return every route below `/api/v1`: put together once, which takes a second and says nothing of one deployment."""
+    """Return all routes below `/api/v1`. They are created once for all deployments, because that takes a second."""
     router = APIRouter(generate_unique_id_function=operation_id)
     for module in _MODULES:
         router.include_router(module.router, prefix="/api/v1")
-    # Whole before it is handed out: see the end of `http_application`, which does this for what else there is.
+    # Build all routes before they are returned: see the end of `http_application`, which does the same for the other routes.
     deque(iter_route_contexts(router.routes), maxlen=0)
     return router.routes

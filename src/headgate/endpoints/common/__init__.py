@@ -1,1 +1,1 @@
-"""What endpoints share: the context of a request, problems, names, pages and writes."""
+"""Code shared by all endpoints: the context of a request, problems, names, pages and writes."""

@@ -1,4 +1,4 @@
-"""Which of the clusters that operators have configured something runs on, or that there is none of that name."""
+"""Checks of cluster names: a cluster resource or a pipeline may name only a cluster that the operator has configured."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,13 +8,17 @@ from headgate.facts.changes import Relations
 
 
 def require_configured(clusters: Sequence[str], attributes: Mapping[str, Sequence[str]] | None) -> None:
-    """Raise `InvalidError` if a cluster with these attributes stood for none that there is."""
+    """Raise `InvalidError` if the attributes of a cluster resource name a cluster that the operator has not configured."""
     for name in (attributes or {}).get(CONFIGURED, ()):
         _require(clusters, name)
 
 
 def require_cluster(clusters: Sequence[str], name: str | None, edges: Relations) -> None:
-    """Raise `InvalidError` if a definition names a cluster that there is not, where it is no resource of its access model."""
+    """Raise `InvalidError` if a definition names a cluster that is not configured.
+
+    If clusters are resources of the access model (`edges` has a `cluster`), it raises nothing: `require_configured` has checked
+    the resource.
+    """
     if name is not None and "cluster" not in edges:
         _require(clusters, name)
 
@@ -22,4 +26,4 @@ def require_cluster(clusters: Sequence[str], name: str | None, edges: Relations)
 def _require(clusters: Sequence[str], name: str) -> None:
     if name not in clusters:
         known = ", ".join(f"`{each}`" for each in clusters)
-        raise InvalidError(f"there is no cluster `{name}` here; there are {known}")
+        raise InvalidError(f"the operator has not configured a cluster `{name}`; the configured clusters are {known}")

@@ -1,4 +1,4 @@
-"""What the endpoints are given: the organizations' questions and commands, and who can say who is asking."""
+"""Dependencies of the endpoints: the deployment's state, and the organization and the caller of a request (authentication)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,22 +26,22 @@ from headgate.spark.sql.statements import NO_DRIVER
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
 _NOBODY = (
-    "the token or session is not known here, has ended, or is not for the organization that the request names; send one "
-    "as `Authorization: Bearer <secret>`"
+    "the token or session is unknown, has expired, or is not valid for the organization that the request names; "
+    "send a valid one as `Authorization: Bearer <token>`"
 )
 
 
 class RunNotifier(Protocol):
-    """Carries out queued runs of pipelines."""
+    """Interface of the worker that executes queued runs of pipelines."""
 
     def wake(self) -> None:
-        """Look at once whether there is a run to carry out. Returns at once."""
+        """Wake the worker, so that it checks the queue immediately. Return without waiting for it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """Everything that the endpoints of a deployment may use."""
+    """State of the deployment: every service that the endpoints may use."""
 
     organizations: Organizations
     identity: Authenticator
@@ -52,17 +52,18 @@ class AppState:
     has_spark: Callable[[Organization], bool] = lambda _: True
     vault: Vault = NO_VAULT
     clusters: tuple[str, ...] = (EMBEDDED,)
-    """What operators have configured for runs to execute on."""
+    """Names of the clusters that the operator has configured for runs."""
     egress: Callable[[Organization], Egress] = lambda _: Egress()
-    """What decides about an organization's connections; by default they reach nothing."""
+    """The egress rules for an organization's connections; by default no connection reaches anything."""
     charts: BlockingPool = field(default_factory=chart_pool)
-    """What draws charts."""
+    """The pool of processes that render charts."""
 
     def authenticate(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
-        """Return the organization that a request is for, and the caller there.
+        """Authenticate a secret: return the organization that a request addresses, and the caller in it.
 
-        Raises `ProblemError` 401 for an unknown caller, 403 for one of a suspended organization, and 400 where the caller
-        has to name an organization. An organization that is not there and one that the caller is not in look the same.
+        `named` is the organization in the request's path, or None. Raises `ProblemError` 401 for an unknown caller, 403
+        for a caller of a suspended organization, and 400 if the request must name an organization. An organization that
+        does not exist and an organization that the caller is not in get the same error.
         """
         presented = self.identity.authenticate(secret)
         if presented is None:
@@ -76,7 +77,7 @@ class AppState:
         return organization, caller
 
     def authenticate_cached(self, secret: str) -> tuple[Organization, Caller] | None:
-        """Return the same for a token, if nothing has to be looked up for that; else None. Never waits."""
+        """Authenticate a token by the cache: return organization and caller, or None if it needs a look-up. Never waits."""
         presented = self.identity.cached(secret)
         if presented is None or presented.organization is None:
             return None
@@ -97,18 +98,18 @@ class AppState:
 
 
 def deployed(request: Request) -> AppState:
-    """Return what the application was wired with."""
+    """Return the state that the application was created with."""
     found: AppState = request.app.state.deployed
     return found
 
 
 async def app_state_async(request: Request) -> AppState:
-    """Return the same, where the framework would take a thread for what might wait."""
+    """Return the same state as `deployed`; a coroutine, because the framework runs a plain function in a thread."""
     return deployed(request)
 
 
 async def access(request: Request) -> tuple[Organization, Caller]:
-    """Return which organization a request is for, and who asks; or answer 401."""
+    """Return the organization that a request addresses, and its caller. Raises what `AppState.authenticate` raises."""
     named, secret = request.scope.get(ORGANIZATION_KEY), require_presented_secret(request)
     found = deployed(request).authenticate_cached(secret) if named is None else None
     if found is None:
@@ -121,28 +122,28 @@ Access = Annotated[tuple[Organization, Caller], Depends(access)]
 
 
 async def require_spark_of_request(request: Request, found: Access) -> None:
-    """Raise `ProblemError` for an organization that has no Spark here."""
+    """Raise `ProblemError` 404 if the organization of a request has no Spark on this server."""
     require_spark(deployed(request), found[0])
 
 
 def require_spark(deployed: AppState, organization: Organization) -> None:
-    """Raise the same, for an organization that is known already."""
+    """Raise `ProblemError` 404 if an organization has no Spark on this server."""
     if not deployed.has_spark(organization):
         raise ProblemError(404, "no-spark", NO_DRIVER)
 
 
 async def requested_organization(found: Access) -> Organization:
-    """Return the organization that a request is for."""
+    """Return the organization that a request addresses."""
     return found[0]
 
 
 async def caller(found: Access) -> Caller:
-    """Return who is asking."""
+    """Return the caller of a request."""
     return found[1]
 
 
 async def credential(request: Request, found: Access) -> PresentedCredential:
-    """Return what the caller presents to Spark: for the organization of this request, and for no other."""
+    """Return the credential that the caller presents to Spark. It is valid for the organization of this request only."""
     return PresentedCredential(require_presented_secret(request), found[0].id)
 
 

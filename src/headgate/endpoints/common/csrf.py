@@ -1,4 +1,4 @@
-"""Protection against cross-site request forgery (CSRF): a request with a cookie proves that it comes from our own pages."""
+"""Protection against cross-site request forgery (CSRF): a request with a cookie proves that a page of this server sent it."""
 
 import base64
 import hashlib
@@ -13,11 +13,12 @@ CSRF_HEADER = "x-csrf-token"
 
 
 def require_csrf_token(request: Request, secret: str, token: str) -> None:
-    """Raise `ProblemError` 403 unless the request comes from our own page: it knows the token of the session."""
+    """Raise `ProblemError` 403 unless a page of this server sent the request: only its pages know the session's CSRF token."""
     require_own_origin(request)
     if not hmac.compare_digest(csrf_token(secret).encode(), token.encode()):
+        fault = "is not the CSRF token of the session" if token else "is missing"
         raise ProblemError(
-            403, "csrf", "send the session's token, which `GET /api/v1/session` tells, as `X-CSRF-Token`"
+            403, "csrf", f"the header `X-CSRF-Token` {fault}; send the token that `GET /api/v1/session` returns"
         )
 
 
@@ -25,11 +26,18 @@ def require_own_origin(request: Request) -> None:
     """Raise `ProblemError` 403 if the browser says that another site's page sent the request."""
     origin = request.headers.get("origin")
     if origin is not None and _host_of(origin) != request.headers.get("host"):
-        raise ProblemError(403, "csrf", "this can be sent from our own pages only")
+        raise ProblemError(
+            403,
+            "csrf",
+            "the `Origin` header names another site than the `Host` header; send the request from a page of this server",
+        )
 
 
 def csrf_token(secret: str) -> str:
-    """Return the token that only who can read our answers knows; it tells nothing of the secret."""
+    """Return the CSRF token of a session. Only a page that can read this server's responses learns it.
+
+    It is a hash of the session's secret, so it does not reveal the secret.
+    """
     digest = hashlib.sha256(b"headgate csrf " + secret.encode()).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 

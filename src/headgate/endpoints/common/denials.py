@@ -16,9 +16,9 @@ DENIED = (401, 403, 404)
 
 
 def record_denial(scope: Scope, door: str, denial: Denial) -> None:
-    """Record that a request was denied, with its caller, if that is known. It may wait for the store.
+    """Record that a request was denied, with its caller if the caller is known. It may wait for the store.
 
-    A denial without an action has the method and the route for one.
+    A denial without an action is recorded with the method and the route as its action.
     """
     organization = addressed_organization(scope)
     if organization is None:
@@ -29,7 +29,7 @@ def record_denial(scope: Scope, door: str, denial: Denial) -> None:
 
 
 def addressed_organization(scope: Scope) -> Organization | None:
-    """Return the organization whose audit records a denial of a request, by its caller, its address, or as the only one."""
+    """Return the organization whose audit records a denial: that of the caller, else that in the path, else the only one."""
     organizations: Organizations = scope["app"].state.deployed.organizations
     known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
     return recording_organization(organizations, known, scope.get(ORGANIZATION_KEY))
@@ -38,9 +38,10 @@ def addressed_organization(scope: Scope) -> Organization | None:
 def recording_organization(
     organizations: Organizations, known: Organization | None, named: str | None
 ) -> Organization | None:
-    """Return the organization whose audit records a denial: `known`, the one that is named, or the only one.
+    """Return the organization whose audit records a denial: `known`, else the `named` one, else the only one.
 
-    It is the deployment where there is none, or its log cannot be read; None where that one cannot be read either.
+    Return the deployment if there is no such organization, or if its log cannot be read. Return None if the log of the
+    deployment cannot be read either.
     """
     with suppress(NotFoundError, StoreError):
         found = known or (organizations.find(named) if named else organizations.sole)

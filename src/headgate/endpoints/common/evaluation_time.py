@@ -1,4 +1,4 @@
-"""Which facts a question is about: the newest ones, at least as new as a revision, or those of the past."""
+"""Revision and time of a question: the newest facts, facts of at least a revision (`at_least`), or past facts (`as_of`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +20,12 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
 NEWEST_REVISION = 2**63 - 1
-"""No store counts further."""
+"""The largest revision that a store can hold."""
 
-_FORM = "`as_of` is a revision, or a time with its zone as in RFC 3339"
+_FORM = (
+    "`as_of` is not a revision or a time; give the number of a revision, or a time with its zone as in RFC 3339, "
+    "such as `2026-01-31T12:00:00Z`"
+)
 
 
 EvaluationRecord = TypeVar("EvaluationRecord")
@@ -30,7 +33,7 @@ EvaluationRecord = TypeVar("EvaluationRecord")
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What answers, for whom, and the time (seconds since the epoch) that it answers for."""
+    """The context of a question: the facts as `answers`, the caller, and the time (`now`, seconds since the epoch)."""
 
     answers: Answers
     caller: Caller
@@ -38,11 +41,11 @@ class Evaluation:
 
     @property
     def facts(self) -> Snapshot:
-        """The facts that are asked about."""
+        """The facts that the question is evaluated on."""
         return self.answers.facts
 
     def record(self, kind: Mapping[ResourceId, EvaluationRecord], name: str) -> tuple[ResourceId, EvaluationRecord]:
-        """Return the record of this id, as an agreement is one; hidden and missing are the same `NotFoundError`."""
+        """Return the record of this id, such as an agreement; a hidden and a missing one raise the same `NotFoundError`."""
         id = ResourceId(name)
         found = kind.get(id)
         if found is None or not self.sees(id):
@@ -50,16 +53,16 @@ class Evaluation:
         return id, found
 
     def sees(self, resource: ResourceId) -> bool:
-        """Say whether the caller may discover the resource."""
+        """Return whether the caller may discover the resource."""
         return self.answers.is_discoverable(self.caller, resource, self.now)
 
     def name(self, resource: ResourceId) -> str:
-        """Return the full name of a resource; the id of one that is hidden or gone."""
+        """Return the full name of a resource, or its id if it is hidden from the caller or deleted."""
         there = resource in self.facts.resources and self.sees(resource)
         return full_name(self.facts, resource) if there else resource
 
     def resource(self, name: str) -> Resource:
-        """Return the resource that the caller may see under this id or name. Raises `NotFoundError` for any other."""
+        """Return the resource of this id or name. Raises `NotFoundError` if it is missing or the caller may not see it."""
         found = resolve_visible(self.answers, self.caller, self.now, name)
         if found is None:
             raise NotFoundError(hidden_text((name,)))
@@ -67,7 +70,7 @@ class Evaluation:
 
 
 def evaluation_now(organization: CurrentOrganization, caller: CurrentCaller) -> Evaluation:
-    """Return what a request is about that is always about now."""
+    """Return the evaluation on the newest facts, for a route that does not take `as_of` or `at_least`."""
     control = organization.control
     return Evaluation(control.answers, caller, control.now)
 
@@ -75,22 +78,24 @@ def evaluation_now(organization: CurrentOrganization, caller: CurrentCaller) -> 
 def requested(
     organization: CurrentOrganization,
     caller: CurrentCaller,
-    at_least: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="answer on this revision or a newer one")] = 0,
+    at_least: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="answer at this revision or a newer one")] = 0,
     as_of: Annotated[
         Text | None, Query(max_length=40, description="answer as of this revision or RFC 3339 time")
     ] = None,
 ) -> Evaluation:
-    """Return what a question is about. The past is for who may read the audit."""
+    """Return the evaluation that a request asks for. `as_of` needs `organization.read_audit`."""
     control = organization.control
     if at_least > control.snapshot.revision:
         control.catch_up()
     newest = control.snapshot.revision
     if at_least > newest:
-        raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
+        raise ProblemError(
+            409, "not-yet", f"`at_least` names revision {at_least}, but the newest revision is {newest}; retry later"
+        )
     if as_of is None:
         return evaluation_now(organization, caller)
     require_on_organization(organization, caller, "organization.read_audit")
-    # A token that narrows nothing is as its principal, who can have been there before it.
+    # A token that is not narrowed counts as its principal, which may have existed before the token.
     return _past(control, caller if is_narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 
 
@@ -102,7 +107,7 @@ def parse_time(text: str) -> float:
     """Return an RFC 3339 time as seconds since the epoch. Raises `ValueError` for anything else."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
-        raise ValueError("a time needs its zone")
+        raise ValueError("the time has no zone; add one, such as `Z` or `+01:00`")
     return found.timestamp()
 
 

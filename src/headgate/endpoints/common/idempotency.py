@@ -1,4 +1,4 @@
-"""Requests that are sent again under one key: each is carried out once, and every repeat gets the first one's answer."""
+"""Idempotency keys: a request is carried out once, and every repeat under its `Idempotency-Key` gets the first response."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ _LOST = (CommandError, DocumentConflictError, RunConflictError, ProblemError)
 
 
 class ReplayedError(Exception):
-    """The request was carried out before; becomes the answer that it got then."""
+    """The request was carried out before. Becomes the response that it got then."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         super().__init__()
@@ -35,28 +35,33 @@ class ReplayedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """A request that is to be carried out once, however often it is sent. `store` is where its answer is kept."""
+    """A request that is carried out once, even if it is sent repeatedly. `store` keeps its response.
+
+    `id` is the hash of the caller and the key, `request` is the hash of method, path, query and body.
+    """
 
     store: Store
     id: str
     request: str
 
     def require_new(self) -> None:
-        """Raise `ReplayedError` for a request that was carried out, and `ProblemError` if another one had its key."""
+        """Raise `ReplayedError` if the request was carried out, and `ProblemError` if another request used its key."""
         kept = self.store.document(_KIND, self.id)
         if kept is None:
             return
         if kept["request"] != self.request:
-            raise ProblemError(422, "key-reused", "this `Idempotency-Key` was used for another request; use a new one")
+            raise ProblemError(
+                422, "key-reused", "the `Idempotency-Key` was already used for a different request; use a new key"
+            )
         raise ReplayedError(kept["answer"])
 
     def kept(self, answer: Mapping[str, Any]) -> DocumentPut:
-        """Return the document that keeps the answer for repeats."""
+        """Return the document that keeps the response for repeats."""
         return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
 
 
 async def idempotency_key_of(request: Request, organization: Organization, caller: Caller, key: str) -> IdempotencyKey:
-    """Return a caller's request under a key."""
+    """Return the idempotency key of a caller's request."""
     body = await request.body()
     said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
     scope = replay_scope(organization.control.snapshot, caller)
@@ -65,7 +70,10 @@ async def idempotency_key_of(request: Request, organization: Organization, calle
 
 @asynccontextmanager
 async def replay_or_run(once: IdempotencyKey | None) -> AsyncGenerator[None]:
-    """Raise the kept answer of an earlier request; check again if the block fails, because a concurrent repeat may have caused that."""
+    """Raise `ReplayedError` with the response of an earlier request; else run the block.
+
+    Check again if the block fails, because a concurrent repeat may have caused the failure.
+    """
     if once is None:
         yield
         return
@@ -78,7 +86,7 @@ async def replay_or_run(once: IdempotencyKey | None) -> AsyncGenerator[None]:
 
 
 def install_idempotency(app: FastAPI) -> None:
-    """Have every route answer a repeated request as it answered the first one."""
+    """Install the handler that answers a repeated request as the first one, with the header `Idempotency-Replayed`."""
 
     @app.exception_handler(ReplayedError)
     def on_replayed(request: Request, error: ReplayedError) -> JSONResponse:

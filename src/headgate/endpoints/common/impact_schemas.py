@@ -1,4 +1,4 @@
-"""What would be different for whom, and which pipelines would break or open, as answers say it."""
+"""Schemas of an impact analysis: the actions that principals would lose and gain, and the pipelines that would be affected."""
 
 from typing import Any
 
@@ -9,14 +9,17 @@ from headgate.decision.diff.results import Ability, PipelineImpact, SubjectImpac
 
 
 class ImpactAbility(BaseModel):
-    """An action; `role` is there where it is about an assignment."""
+    """An action; for an action on assignments, `role` is the role that may be assigned or revoked."""
 
     action: str
     role: str | None = None
 
 
 class ImpactEffect(BaseModel):
-    """What a principal loses and gains on a resource; `before` and `after` are the roles that give as much there."""
+    """The actions that a principal loses and gains on a resource.
+
+    `before` and `after` are the roles whose actions equal those of the principal before and after; null if there is none.
+    """
 
     principal: str
     name: str
@@ -28,7 +31,7 @@ class ImpactEffect(BaseModel):
 
 
 class ImpactedPipeline(BaseModel):
-    """A pipeline that breaks by what is lost, or opens by what is gained."""
+    """A pipeline that `breaks`, because a privilege that it needs is lost, or `opens`, because a privilege is gained."""
 
     pipeline: str
     run_as: str | None = None
@@ -37,7 +40,7 @@ class ImpactedPipeline(BaseModel):
 
 
 def effect(directory: Directory, found: SubjectImpact) -> dict[str, Any]:
-    """Return what differs for one principal on one resource."""
+    """Return the impact on one principal and one resource, for a response."""
     return {
         "principal": found.principal,
         "name": directory.name(found.principal),
@@ -50,7 +53,7 @@ def effect(directory: Directory, found: SubjectImpact) -> dict[str, Any]:
 
 
 def describe_pipeline_change(found: PipelineImpact) -> dict[str, Any]:
-    """Return what becomes of a pipeline."""
+    """Return the impact on a pipeline, for a response."""
     return {"pipeline": found.pipeline, "run_as": found.run_as, "breaks": found.breaks, "opens": found.opens}
 
 

@@ -1,4 +1,4 @@
-"""Resources by their ids, or by the names that people write: `organization`, a full lake name, the name of a pipeline."""
+"""Name resolution: resources by their ids, or by names such as `organization`, a full lake name or a pipeline's name."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated
@@ -17,7 +17,7 @@ from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 
 ORGANIZATION_NAME = "organization"
 LAKE = "lake"
-"""The lake that a home model has implicitly is called as its type is."""
+"""The name of the lake that a home model has implicitly: the same word as its type."""
 
 
 def _writable(text: str) -> str:
@@ -26,11 +26,11 @@ def _writable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_writable)]
-"""Text that can be written down: JSON can also spell halves of characters, which no file, store or answer takes."""
+"""Text that can be encoded as UTF-8. JSON can also contain lone surrogates, which no file, store or response accepts."""
 
 
 def find_resource(organization: Organization, caller: Caller, name: str) -> ResourceId:
-    """Return the resource that the caller may see under this id or name; hidden and missing are the same error."""
+    """Return the resource of this id or name. A hidden and a missing resource raise the same `NotFoundError`."""
     control = organization.control
     found = resolve_visible(control.answers, caller, control.now, name)
     if found is None:
@@ -39,7 +39,7 @@ def find_resource(organization: Organization, caller: Caller, name: str) -> Reso
 
 
 def resolve_visible(answers: Answers, caller: Caller, now: float, name: str) -> ResourceId | None:
-    """Return what the caller may see under this id or name; None for what is hidden or missing."""
+    """Return the resource of this id or name that the caller may see, or None if it is hidden or missing."""
     facts = answers.facts
     if name == ORGANIZATION_NAME and facts.organization is not None:
         return facts.organization
@@ -47,7 +47,10 @@ def resolve_visible(answers: Answers, caller: Caller, now: float, name: str) -> 
 
 
 def _is_visible(answers: Answers, caller: Caller, now: float, id: ResourceId) -> bool:
-    """Say whether the caller may know of it; of what a model always puts there, whoever knows what it lies under."""
+    """Return whether the caller may know of a resource.
+
+    A resource that its access model creates implicitly is visible to every caller that may see its parent.
+    """
     facts = answers.facts
     found = facts.resources[id]
     if found.parent == id or answers.is_discoverable(caller, id, now):
@@ -57,7 +60,7 @@ def _is_visible(answers: Answers, caller: Caller, now: float, id: ResourceId) ->
 
 
 def list_candidates(facts: Snapshot, name: str) -> Iterator[ResourceId]:
-    """Yield what goes by this id or full name: from a project downwards, or from the organization."""
+    """Yield the resources of this id or full name. A full name begins below a project, or below the organization."""
     if ResourceId(name) in facts.resources:
         yield ResourceId(name)
     root, parts = facts.organization, name.split(".")
@@ -75,47 +78,52 @@ def _below(facts: Snapshot, top: ResourceId, parts: Sequence[str]) -> ResourceId
 
 
 def require_on_organization(organization: Organization, caller: Caller, action: str) -> None:
-    """Raise `PermissionDeniedError` unless the caller may do this on the organization.
+    """Raise `PermissionDeniedError` unless the caller may do an action on the organization.
 
-    Asked before a person or group is looked up: who is here is not for everybody.
+    Call it before a user or group is looked up: the names of users and groups are not visible to every caller.
     """
     root = organization.control.snapshot.organization
     if root is None:
-        raise NotFoundError("there is no organization yet")
+        raise NotFoundError("the organization has not been created yet")
     organization.control.require(Question(caller, action, root))
 
 
 def resource_display_name(organization: Organization, id: ResourceId) -> str:
-    """Return the name that people write for a resource."""
+    """Return the full name of a resource, without a check of visibility."""
     return full_name(organization.control.snapshot, id)
 
 
 def visible_display_name(organization: Organization, caller: Caller, id: ResourceId) -> str:
-    """Return the name of a resource if the caller may see it now, else its id: the name may be newer than the caller's access."""
+    """Return the name of a resource if the caller may see it now, else its id: the name may be newer than the access."""
     control = organization.control
     is_known = id == control.snapshot.organization or control.is_visible(caller, id)
     return resource_display_name(organization, id) if is_known else id
 
 
 def full_name(facts: Snapshot, id: ResourceId, *below: str) -> str:
-    """Return the name that people write for a resource, or for what lies below it under these names."""
+    """Return the full name of a resource, or of the descendant that the names in `below` lead to."""
     if id == facts.organization or (below and facts.resources[id].type == "project"):
         return ".".join(below) or ORGANIZATION_NAME
     return ".".join((*facts.full_name(id), *below))
 
 
 def default_project(organization: Organization) -> ResourceId:
-    """Return the project that the home model has implicitly: what is made without naming one lies there."""
+    """Return the implicit project of the home model, in which a resource is created if the request names no project.
+
+    Raises `NotFoundError` if the home model has none.
+    """
     root = organization.control.snapshot.organization
     found = implicit_children(organization.control.model, root, ORGANIZATION_NAME) if root else ()
     for each in found:
         if each.type == "project":
             return each.resource
-    raise NotFoundError("name a project: this organization's model has none by itself")
+    raise NotFoundError(
+        "the request names no project, and the organization has no default project; name one in `project`"
+    )
 
 
 def find_visible(organization: Organization, caller: Caller, name: str, *types: str) -> Resource:
-    """Return the resource of one of these types that the caller may see; hidden and missing are the same error."""
+    """Return the resource of this name and one of these types. A hidden and a missing one raise the same `NotFoundError`."""
     control = organization.control
     for id in list_candidates(control.snapshot, name):
         found = control.snapshot.resources[id]

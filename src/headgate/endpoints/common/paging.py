@@ -1,4 +1,4 @@
-"""Lists: searched, sorted, and a page at a time by a cursor that says where the last one ended."""
+"""Pagination: lists are filtered, sorted and returned page by page, with a cursor at the end of the previous page."""
 
 import base64
 import json
@@ -12,12 +12,12 @@ from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
 
 MAX_PAGE = 500
-"""So many entries on one page at most."""
+"""The maximum number of entries on a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which part of a list is wanted. `sort` is a field, with `-` before it for the other direction."""
+    """The requested part of a list. `sort` is a field; a `-` before it reverses the order. `q` is a text to search for."""
 
     limit: int
     cursor: str | None
@@ -26,12 +26,16 @@ class Paging:
 
 
 def parse_paging(
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many entries at most")] = 50,
-    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
-    sort: Annotated[Text | None, Query(max_length=50, description="a field; `-` before it turns round")] = None,
-    q: Annotated[Text | None, Query(max_length=200, description="only what has this in a text field")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="maximum number of entries")] = 50,
+    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the previous page")] = None,
+    sort: Annotated[
+        Text | None, Query(max_length=50, description="field to sort by; `-` before it reverses the order")
+    ] = None,
+    q: Annotated[
+        Text | None, Query(max_length=200, description="only entries with this text in one of their text fields")
+    ] = None,
 ) -> Paging:
-    """Return which part of a list is wanted."""
+    """Return the paging that a request asks for."""
     return Paging(limit, cursor, sort, q)
 
 
@@ -43,9 +47,10 @@ Row = Mapping[str, Any]
 def page_of_rows(
     rows: Iterable[Row], wanted: Paging, sorts: tuple[str, ...], revision: int, key: str = "id"
 ) -> dict[str, Any]:
-    """Return a page: `items`, `next` (None at the end) and the revision. The first of `sorts` is how it is sorted else.
+    """Return a page: `items`, `next` (None at the end) and the revision.
 
-    `key` is a field that no two rows share, so that no cursor skips or repeats one.
+    `sorts` are the fields to sort by; the first is the default. `key` is a field that is unique among the rows, so that no
+    cursor skips or repeats a row. Raises `ProblemError` 422 for another field in `sort`, and for an invalid cursor.
     """
     field, reverse = _order(wanted.sort or sorts[0], sorts)
     matching = [row for row in rows if wanted.q is None or _has(row, wanted.q.casefold())]
@@ -62,7 +67,9 @@ def page_of_rows(
 def _order(sort: str, sorts: tuple[str, ...]) -> tuple[str, bool]:
     field = sort.removeprefix("-")
     if field not in sorts:
-        raise ProblemError(422, "invalid", f"this list is sorted by one of {', '.join(sorts)}, not by `{field}`")
+        raise ProblemError(
+            422, "invalid", f"the list cannot be sorted by `{field}`; set `sort` to one of {', '.join(sorts)}"
+        )
     return field, sort.startswith("-")
 
 
@@ -71,7 +78,7 @@ def _by(field: str, key: str) -> Callable[[Row], tuple[str, str]]:
 
 
 def _sortable(value: object) -> str:
-    # Numbers by their size, texts without regard to capitals, what is missing first.
+    # Numbers by their value, texts case-insensitively, missing values first.
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:030.6f}"
     return "" if value is None else str(value).casefold()
@@ -90,4 +97,6 @@ def _read(cursor: str) -> tuple[str, str]:
         field, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return str(field), str(key)
     except (ValueError, TypeError, RecursionError):
-        raise ProblemError(422, "invalid", "this is no cursor of this list; begin again without one") from None
+        raise ProblemError(
+            422, "invalid", "`cursor` is not a cursor of the list; leave it out to begin with the first page"
+        ) from None

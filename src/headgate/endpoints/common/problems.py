@@ -1,4 +1,4 @@
-"""RFC 9457 problems: the one table from errors to answers of the HTTP API."""
+"""RFC 9457 problem documents: the only mapping from errors to error responses of the HTTP API."""
 
 import logging
 import re
@@ -47,14 +47,14 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
 }
 
 RETRY_AFTER = "2"
-"""Seconds after which to come again."""
+"""The value of `Retry-After`: seconds until the client should retry."""
 
-NO_STORE = "the store cannot be used; the server's log says why"
-"""What is said of a `StoreError`: its own words name a path of this machine, which is for the operator."""
+NO_STORE = "the store is unavailable; the server's log has the cause"
+"""The text for a `StoreError`: its own message names a path of the server's machine, which only the operator may see."""
 
 
 class ProblemError(Exception):
-    """An endpoint cannot do what it was asked; becomes a problem document.
+    """An endpoint refuses a request. Becomes a problem document.
 
     `addressed` is the organization that the request addresses, if the caller is unknown there.
     """
@@ -70,12 +70,15 @@ class ProblemError(Exception):
 
 
 def problem_response(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
-    """Return a problem document as an answer."""
+    """Return a response with a problem document."""
     return _answer(_document(status, code, detail, **more))
 
 
 def statement_problem(error: StatementError) -> dict[str, Any]:
-    """Return the problem document of a statement that did not succeed; of a refusal, with what is missing and where to ask."""
+    """Return the problem document of a failed statement.
+
+    For a refusal, the document also has the missing privilege and the link to request it.
+    """
     known = _STATEMENT_STATUS.get(error.condition or "")
     refusal = error.sqlstate == REFUSED_STATE or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
     if not refusal:
@@ -90,7 +93,7 @@ def statement_problem(error: StatementError) -> dict[str, Any]:
 
 _STATEMENT_STATUS = {
     "UNAVAILABLE": (503, "unavailable"),
-    # Not 503: a client that repeats requests by itself must not repeat this one.
+    # Not 503: a client that retries automatically must not retry this one, since the statement may have had an effect.
     LOST: (502, "statement-lost"),
     NO_SPARK: (404, "no-spark"),
     TOO_MANY: (429, "too-many"),
@@ -99,11 +102,14 @@ _STATEMENT_STATUS = {
 }
 _LATER = (429, 503)
 _CONDITION = re.compile(r"^\[[A-Z_.]+\] | SQLSTATE: \w{5}$")
-"""What Spark puts around a message."""
+"""The error class and the SQLSTATE that Spark puts around a message."""
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make every error of the core and of the framework a problem document, and have the audit keep who was denied."""
+    """Install handlers that turn every error of the core and of the framework into a problem document.
+
+    Denials are also recorded in the audit.
+    """
 
     @app.exception_handler(ProblemError)
     def on_problem(request: Request, error: ProblemError) -> JSONResponse:
@@ -118,7 +124,7 @@ def install_problem_handlers(app: FastAPI) -> None:
             return _record_if_denied(request, build_refusal(organization, error), "refused", error.question)
         status, code = _STATUS[type(error)]
         answer = problem_response(status, code, str(error))
-        # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
+        # The response reveals that a hidden name is taken: the audit records it, to show callers that probe for names.
         is_hidden = isinstance(error, AlreadyExistsError) and error.is_hidden
         return _record(request, answer, code) if is_hidden else _record_if_denied(request, answer, code)
 
@@ -130,7 +136,7 @@ def install_problem_handlers(app: FastAPI) -> None:
     def on_http(request: Request, error: HTTPException) -> JSONResponse:
         detail = str(error.detail)
         if error.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-            detail = f"`{request.method} {request.url.path}` is not served; `/api/openapi.json` lists what is"
+            detail = f"`{request.method} {request.url.path}` is not a route of the server; `/api/openapi.json` lists its routes"
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
         return problem_response(error.status_code, code, detail)
 
@@ -142,7 +148,7 @@ def install_problem_handlers(app: FastAPI) -> None:
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
         listed, more = list_reported_faults(error.errors(), error.body)
         found = [{"at": each.at, "fault": each.sentence} for each in listed]
-        text = "the request is not of the form that this route takes"
+        text = "the request does not match the schema of the route; `faults` lists the invalid fields"
         if more:
             text = f"{text}; {len(found)} faults are listed, and there are up to {more} more"
         return problem_response(422, "invalid", text, faults=found)
@@ -152,7 +158,7 @@ def _of_statement(request: Request, error: StatementError) -> JSONResponse:
     document = statement_problem(error)
     answer = _answer(document)
     if isinstance(error, RowsDeniedError):
-        # Any other refusal is the guard's, and its endpoint has recorded it.
+        # Any other refusal comes from the guard, whose endpoint has recorded it.
         return _record(request, answer, "refused")
     return with_retry_after(answer) if document["status"] in _LATER else answer
 
@@ -167,26 +173,26 @@ def _answer(document: Mapping[str, Any]) -> JSONResponse:
 
 
 def unavailable_response(error: StoreError) -> JSONResponse:
-    """Return what whoever asks is told of a store that cannot be used; the log has the rest."""
-    log.error("the store cannot be used", exc_info=error)
+    """Return the 503 response for a store that is unavailable, and log the error."""
+    log.error("the store is unavailable", exc_info=error)
     return with_retry_after(problem_response(503, "unavailable", NO_STORE))
 
 
 def with_retry_after(answer: JSONResponse) -> JSONResponse:
-    """Return the answer, which says when to come again."""
+    """Return the response with a `Retry-After` header."""
     answer.headers["retry-after"] = RETRY_AFTER
     return answer
 
 
 def build_refusal(organization: Organization, error: PermissionDeniedError) -> JSONResponse:
-    """Return a refusal: with its reason to who may know the resource, as a missing name to anybody else."""
+    """Return a refusal: 403 with the reason if the caller may discover the resource, else 404 as for a missing name."""
     facts, question, wording = organization.control.snapshot, error.question, organization.wording
     resource = facts.resources.get(question.resource)
     if resource is None:
         return problem_response(404, "not-found", wording.hidden((question.resource,)))
     names = (display_name(facts, resource.id),)
     if resource.type in ("deployment", "organization", "project"):
-        # Every caller knows that there is one; and, in the organization, its default project.
+        # Every caller knows that the deployment, the organization and its default project exist.
         text = wording.refusal(facts, question.action, names, error.explanation, known=True)
         return problem_response(403, "refused", text)
     if not error.explanation.discoverable:

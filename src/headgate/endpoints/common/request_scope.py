@@ -1,19 +1,19 @@
-"""What the endpoints keep in a request's ASGI scope, by name."""
+"""Keys of the values that the endpoints keep in a request's ASGI scope."""
 
 ORGANIZATION_KEY = "headgate.organization"
-"""Which organization the address names (`/o/{organization}/...`)."""
+"""The organization that the path names (`/o/{organization}/...`)."""
 
 CALLER = "headgate.caller"
-"""Who asks, and where, once that is known: a pair of organization and caller."""
+"""The pair of organization and caller, once the request is authenticated."""
 
 ADDRESSED = "headgate.addressed"
 """The organization that a request addresses, if its caller is unknown there; its audit records the denial."""
 
 KNOWN = "headgate.known"
-"""Whether the credential of the request is of a principal that is known here."""
+"""Whether the credential of the request belongs to a known principal."""
 
 REQUEST = "headgate.request"
 """The request's id."""
 
 ROUTE = "headgate.route"
-"""The template of the address, where an endpoint serves it that is no route of the framework's."""
+"""The template of the path, if an endpoint serves the request that is not a route of the framework."""

@@ -1,4 +1,4 @@
-"""Bodies that change a resource: one thing at a time, with names where people write names."""
+"""Request bodies that change a resource: one property at a time; other resources are given by id or name."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ Prose = Annotated[Text, Field(max_length=100_000)]
 
 
 class RelationEdgeCreate(StrictSchema):
-    """One end of a relation: the id or full name of what it leads to, whether it counts, and its stream's name if any."""
+    """One target of a relation: its id or full name, whether the relation is enabled, and the name of its stream, if any."""
 
     to: Called
     enabled: bool = True
@@ -27,7 +27,7 @@ AttributesBody = Annotated[dict[Title, Annotated[list[Word], Field(max_length=10
 
 
 class ResourcePatch(StrictSchema):
-    """One thing that is to be otherwise: its name or its parent (of a table, both), these relations, or these attributes."""
+    """One change of a resource: a new name or parent (for a table, both), the given relations, or the given attributes."""
 
     name: Title | None = None
     parent: Called | None = None
@@ -36,14 +36,14 @@ class ResourcePatch(StrictSchema):
 
 
 class ProposedChange(ResourcePatch):
-    """One thing that is to be otherwise; what describes it, too."""
+    """One change of a resource, which may also be a new description or document."""
 
     description: Prose | None = None
     document: Document | None = None
 
 
 def relations_from(moment: Evaluation, named: Edges) -> Relations:
-    """Return relations by the names in a body. Raises `NotFoundError` for what the caller may not see."""
+    """Return relations with the ids of the names in a body. Raises `NotFoundError` for a name that the caller may not see."""
     return {
         relation: tuple(Edge(moment.resource(each.to).id, each.enabled, each.stream) for each in ends)
         for relation, ends in named.items()
@@ -51,7 +51,7 @@ def relations_from(moment: Evaluation, named: Edges) -> Relations:
 
 
 def parse_proposal(moment: Evaluation, body: ResourcePatch) -> Proposal:
-    """Return what a body says, with ids only."""
+    """Return the change in a body, with ids in place of names. Raises `NotFoundError` as `relations_from` does."""
     said: dict[str, Any] = body.model_dump(exclude_none=True)
     if body.parent is not None:
         said["parent"] = moment.resource(body.parent).id

@@ -1,4 +1,4 @@
-"""What a route says of itself: which action it needs, or why it needs none. A test walks the routes and reads it."""
+"""OpenAPI metadata of a route: the actions that it needs, or why it needs none. A test checks that every route has it."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 NEEDS, PUBLIC, OWN = "x-headgate-needs", "x-headgate-public", "x-headgate-own"
 
 DISCOVER = "discover"
-"""What shows only what the caller may discover: any action on it is allowed."""
+"""The requirement of a route that returns only resources which the caller may discover: at least one action is allowed."""
 
 
 class Problem(BaseModel):
@@ -23,39 +23,39 @@ class Problem(BaseModel):
 
 
 def operation_id(route: APIRoute) -> str:
-    """Return the id of a route's operation in the OpenAPI document: its name, as a generated client calls the method."""
+    """Return the operation id of a route in the OpenAPI document: its name, which a generated client uses for the method."""
     return route.name
 
 
 _PROBLEM = {"model": Problem, "content": {"application/problem+json": {}}}
 _WORDS = {
-    400: "The request is not well formed.",
-    401: "Nobody is known by this token or session.",
-    403: "The caller may not do this; the document says what is missing, to who may know the resource.",
-    404: "There is no such thing that the caller may see.",
-    409: "It conflicts with what is there.",
-    412: "It has changed since the version in `If-Match`.",
+    400: "The request is malformed.",
+    401: "The token or session is missing, unknown or expired.",
+    403: "The caller may not do this. The problem states the missing privilege if the caller may discover the resource.",
+    404: "The resource does not exist, or the caller may not discover it.",
+    409: "The request conflicts with the current state of the resource.",
+    412: "The resource has changed since the version in `If-Match`.",
     413: "The body is too large.",
-    422: "An argument cannot be used.",
-    429: "Too many requests; `Retry-After` says when to come again.",
-    503: "The store or Spark cannot be used now; `Retry-After` says when to come again.",
+    422: "A parameter or a field of the body is invalid.",
+    429: "Too many requests. Retry after the seconds in `Retry-After`.",
+    503: "The store or Spark is unavailable. Retry after the seconds in `Retry-After`.",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {code: {**_PROBLEM, "description": text} for code, text in _WORDS.items()}
-"""What any route may answer besides its own."""
+"""The error responses of every route."""
 
 
 def document_actions(*actions: str) -> dict[str, Any]:
-    """Say which canonical actions a route needs; `{type}` stands for the type of the resource that it is about."""
+    """Return the metadata of a route that needs these canonical actions; `{type}` is the type of the request's resource."""
     return _says(NEEDS, list(actions))
 
 
 def public(reason: str) -> dict[str, Any]:
-    """Say why a route needs no caller at all."""
+    """Return the metadata of a route that needs no authentication, with the reason."""
     return _says(PUBLIC, reason)
 
 
 def caller_only(reason: str) -> dict[str, Any]:
-    """Say why a route needs a caller and no action: it is about the caller alone."""
+    """Return the metadata of a route that needs an authenticated caller and no action, with the reason."""
     return _says(OWN, reason)
 
 

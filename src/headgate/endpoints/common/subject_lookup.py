@@ -1,4 +1,4 @@
-"""Users, service principals and groups by their ids or names, as far as the caller may know of them."""
+"""Name resolution of users, service principals and groups: by id or name, if the caller may know of them."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -18,7 +18,7 @@ Kind = Literal["user", "service_principal"]
 
 
 def find_principal(organization: Organization, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
-    """Return the principal that the caller may know of; hidden and missing are the same error."""
+    """Return the principal of this id or name. A hidden and a missing principal raise the same `NotFoundError`."""
     found = PrincipalId(_require_visible(organization, caller, name))
     there = organization.control.snapshot.principals.get(found)
     if there is None or kind not in (None, there.kind):
@@ -27,7 +27,7 @@ def find_principal(organization: Organization, caller: Caller, name: str, kind: 
 
 
 def group_of_name(organization: Organization, caller: Caller, name: str) -> GroupId:
-    """Return the group that the caller may know of; hidden and missing are the same error."""
+    """Return the group of this id or name. A hidden and a missing group raise the same `NotFoundError`."""
     found = GroupId(_require_visible(organization, caller, name))
     if found not in organization.control.snapshot.groups:
         raise _build_missing_error(organization, name)
@@ -35,9 +35,10 @@ def group_of_name(organization: Organization, caller: Caller, name: str) -> Grou
 
 
 def resolve_subject(organization: Organization, asked: Question, name: str) -> SubjectId:
-    """Return whom a name means to somebody who may do what is asked for that one; see `headgate.control.access.visibility`.
+    """Return the subject of this id or name, if the caller may perform the question for that subject.
 
-    A team or domain is one too, where the caller may see it.
+    The subject may also be a team or domain that the caller may see. For the rules and errors, see
+    `headgate.control.access.visibility`.
     """
     found: SubjectId | None = organization.directory.find(name)
     if found is None:
@@ -49,10 +50,10 @@ def resolve_subject(organization: Organization, asked: Question, name: str) -> S
 
 
 def require_free(write: Write, name: str, own: str | None = None) -> None:
-    """Raise `AlreadyExistsError` if a principal or group is called so, other than the one of the id `own`.
+    """Raise `AlreadyExistsError` if a principal or group other than `own` (an id) has this or a confusable name.
 
-    Asked after the command was allowed, as it tells who is here. A dry run tells only of those that the caller may know
-    of; see `CommandContext.free_name`.
+    Call it after the command was allowed, because the error reveals that a name exists. A dry run raises it only for
+    names that the caller may know of; see `CommandContext.free_name`.
     """
     organization = write.organization
     taken = organization.directory.find_similar(name) - {own}
@@ -61,19 +62,19 @@ def require_free(write: Write, name: str, own: str | None = None) -> None:
     known = visible_subjects(organization.control.answers, write.caller, organization.control.now)
     is_hidden = not any(known(PrincipalId(each)) for each in taken)
     if not (is_hidden and write.dry_run):
-        text = f"there is a `{name}` already, or a name so alike that readers would mix them up"
+        text = f"the name `{name}` is taken, or looks too much like a name that is taken; choose another name"
         raise AlreadyExistsError(text, is_hidden=is_hidden)
 
 
 def visibility_filter(moment: Evaluation) -> Callable[[SubjectId], bool]:
-    """Return what says of whom a list tells."""
+    """Return the predicate for the subjects that a list shows to the caller."""
     return visible_subjects(moment.answers, moment.caller, moment.now)
 
 
 def display_name_for(organization: Organization, moment: Evaluation) -> Callable[..., str]:
-    """Return what names a subject to the caller; whom they may not know of is told by the id alone.
+    """Return a function from a subject to its name for the caller, or to its id if the caller may not know of the subject.
 
-    `asking` is who filed what is told of: that makes them known to whoever may see it.
+    `asking` is the author of the record that is shown: every caller that may see the record may know its author's name.
     """
     known = visibility_filter(moment)
 

@@ -1,4 +1,4 @@
-"""The answer to a write: put together before it is written, so that the same text can be kept for repeated requests."""
+"""The response to a write: built before the write, so that it can be stored with it for repeated requests (idempotency)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from headgate.facts.ids import ResourceId
 
 @dataclass(slots=True)
 class WriteResponse:
-    """The answer to a write: its revision, the resource's new version and the fields of the route."""
+    """The response to a write: its revision, the new version of the resource and the fields of the route."""
 
     store: Store
     of: ResourceId | None
@@ -22,7 +22,7 @@ class WriteResponse:
     answer: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def keeps(self, outcome: CommandOutcome) -> tuple[DocumentPut, ...]:
-        """Put the answer together; return what is kept of it."""
+        """Build the response; return the documents that keep it, none without an idempotency key."""
         self.answer = {"revision": outcome.facts.revision, **self.made}
         if self.of is not None and has_version(outcome.facts, self.of):
             self.answer["version"] = compute_upcoming_version(outcome, self.store, self.of)

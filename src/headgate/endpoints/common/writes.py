@@ -1,4 +1,4 @@
-"""Writes: dry runs, the version that they are meant for, and that a repeated one is written once."""
+"""Writes: dry runs, optimistic locking by `If-Match`, and idempotency of repeated requests."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -31,13 +31,14 @@ from headgate.facts.ids import ResourceId
 
 _ID_DIGITS = 32
 _SHOWN = 100
-"""So many effects of a dry run are shown; the rest is counted."""
+"""The maximum number of effects in the response to a dry run; the rest is counted in `more_effects`."""
 
 
 class WriteAnswer(BaseModel):
-    """What a write gives: the revision that has it, what was made, and the new version of the resource.
+    """The response to a write: the revision of the write, the id of a created resource, and the resource's new version.
 
-    A dry run writes nothing and gives what it would have written and what would be different for whom.
+    A dry run writes nothing. Its response has the changes, the actions that they need, and their effects on principals and
+    pipelines.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -54,7 +55,7 @@ class WriteAnswer(BaseModel):
 
 
 class WriteFields(TypedDict, total=False):
-    """The fields that a route may add to the answer of a write. A type checker refuses every other one."""
+    """The fields that a route may add to the response to a write. A type checker rejects every other field."""
 
     id: str
     ids: Sequence[str]
@@ -67,12 +68,12 @@ class WriteFields(TypedDict, total=False):
 
 
 DONE: dict[str, Any] = {"response_model": WriteAnswer, "response_model_exclude_none": True}
-"""What a route says that answers so."""
+"""The arguments of a route that answers with a `WriteAnswer`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One request that writes: whoever sends it, and how it is to be carried out."""
+    """One request that writes: its organization, its caller, and its options (dry run, version, idempotency key)."""
 
     organization: Organization
     caller: Caller
@@ -83,9 +84,9 @@ class Write:
     once: IdempotencyKey | None
 
     def execute(self, command: Command, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> dict[str, Any]:
-        """Write a command and return the answer; or that of a dry run. Raises a `CommandError` if it is refused.
+        """Execute a command and return the response; for a dry run, only preview it. Raises a `CommandError` for a refusal.
 
-        `of` is the resource that `If-Match` is about, or that is made; `made` are fields of the answer.
+        `of` is the resource that `If-Match` applies to, or that is created; `made` are fields of the response.
         """
         if self.dry_run:
             return self.decide(command, of, **made).finish()
@@ -93,26 +94,34 @@ class Write:
         return _carry_out(self, command, reply, self.call_for(reply))
 
     def decide(self, command: Command, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> "Decided":
-        """Decide a command as `execute` does, where there is more to check before it is written: see `Decided.finish`."""
+        """Decide a command without writing it, for a route with more checks before the write; see `Decided.finish`.
+
+        Takes and raises the same as `execute`.
+        """
         reply = self.reply(of, **made)
         call = self.call_for(reply)
         return Decided(self, command, reply, call, self.organization.control.preview(command, self.caller, call))
 
     def reply(self, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> WriteResponse:
-        """Return the answer to be, about a resource, with these fields."""
+        """Return the response to the write, with the resource that it is about and these fields."""
         return WriteResponse(self.organization.store, of, made, self.once)
 
     def call_for(self, reply: WriteResponse) -> CommandMetadata:
-        """Return the call that keeps this reply."""
+        """Return the metadata of a command that stores this response and expects the version in `If-Match`.
+
+        Raises `ProblemError` 422 for `If-Match` on a request without one resource.
+        """
         call = replace(self.call, keeps=reply.keeps)
         if self.if_match is None:
             return call
         if reply.of is None:
-            raise ProblemError(422, "invalid", "`If-Match` is for what changes one resource; leave it out here")
+            raise ProblemError(
+                422, "invalid", "`If-Match` is for requests that change one resource; leave it out of this request"
+            )
         return replace(call, expected=ExpectedVersion(reply.of, self.if_match))
 
     def new_id(self, prefix: str) -> str:
-        """Return a new id, the same one for the same request to the same organization that is sent again."""
+        """Return a new id; with an idempotency key, the same id for every repeat of a request to the same organization."""
         if self.once is None:
             return new_id(prefix)
         parts = (self.organization.id, self.once.id, self.once.request)
@@ -121,7 +130,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A command that is allowed, and is not written yet."""
+    """A command that is allowed and not written yet."""
 
     write: Write
     command: Command
@@ -130,9 +139,9 @@ class Decided:
     plan: CommandEffect
 
     def finish(self, **made: Unpack[WriteFields]) -> dict[str, Any]:
-        """Write the command, which is decided again for that, and return the answer; or that of a dry run.
+        """Execute the command, which decides it again, and return the response; for a dry run, return its preview.
 
-        `made` are fields of the answer that were found out after the decision.
+        `made` are fields of the response that became known after the decision.
         """
         self.reply.made = {**self.reply.made, **made}
         return (
@@ -162,7 +171,10 @@ class Decided:
         }
 
     def _may_see_impact(self, found: SubjectImpact, changes: Sequence[Mapping[str, object]]) -> bool:
-        """Say whether the caller may know of both ends of an effect: of whom the write itself names, they do."""
+        """Return whether the caller may know of both the principal and the resource of an effect.
+
+        A principal that the write itself names is known to the caller.
+        """
         control = self.write.organization.control
         named = any(found.principal in each.values() for each in changes)
         known = named or may_see_subject(control.answers, self.write.caller, found.principal, control.now)
@@ -174,13 +186,13 @@ class Decided:
         return of is None or place in (None, of) or self._sees(ResourceId(str(place)))
 
     def _sees(self, resource: ResourceId) -> bool:
-        """Say whether the caller may know of a resource; of what they would make, they do."""
+        """Return whether the caller may see a resource; a resource that the write would create is visible."""
         control = self.write.organization.control
         return resource not in control.snapshot.resources or control.is_visible(self.write.caller, resource)
 
 
 def _carry_out(write: Write, command: Command, reply: WriteResponse, call: CommandMetadata) -> dict[str, Any]:
-    """Write a command, and return the reply that is kept with it. It is no dry run."""
+    """Execute a command, and return the response that is stored with it. Not for dry runs."""
     write.organization.control.execute(command, write.caller, call)
     if "version" in reply.answer:
         set_version(write.response, reply.answer["version"])
@@ -189,7 +201,7 @@ def _carry_out(write: Write, command: Command, reply: WriteResponse, call: Comma
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the query and the headers of a request say of how it is to be written."""
+    """The write options in the query and the headers of a request."""
 
     dry_run: bool
     idempotency_key: str | None
@@ -198,20 +210,20 @@ class Wanted:
 
     @property
     def key(self) -> str | None:
-        """The key under which the request is carried out once; None for a dry run, which writes nothing."""
+        """The idempotency key; None for a dry run, which writes nothing."""
         return None if self.dry_run else self.idempotency_key
 
 
 async def parse_write_options(
     *,
-    dry_run: Annotated[bool, Query(description="write nothing; answer what would change, and for whom")] = False,
+    dry_run: Annotated[bool, Query(description="write nothing; return the changes and their effects")] = False,
     idempotency_key: Annotated[
-        Text | None, Header(max_length=200, description="a repeated request is written once")
+        Text | None, Header(max_length=200, description="repeats of the request with this key are written once")
     ] = None,
-    if_match: Annotated[Text | None, Header(max_length=200, description="the version that this is meant for")] = None,
-    headgate_why: Annotated[Text | None, Header(max_length=1000, description="why, for the audit")] = None,
+    if_match: Annotated[Text | None, Header(max_length=200, description="the version that the change is for")] = None,
+    headgate_why: Annotated[Text | None, Header(max_length=1000, description="the reason, for the audit")] = None,
 ) -> Wanted:
-    """Return what a request says of how it is to be written."""
+    """Return the write options of a request."""
     return Wanted(dry_run, idempotency_key, if_match, headgate_why or "")
 
 
@@ -221,7 +233,7 @@ Wants = Annotated[Wanted, Depends(parse_write_options)]
 async def write(
     request: Request, response: Response, organization: CurrentOrganization, caller: CurrentCaller, wants: Wants
 ) -> AsyncGenerator[Write]:
-    """Give how a request is to be written."""
+    """Yield the write of a request to the organization's log."""
     async with writing(request, response, organization, caller, wants) as found:
         yield found
 
@@ -230,9 +242,9 @@ async def write(
 async def writing(
     request: Request, response: Response, organization: Organization, caller: Caller, wants: Wanted
 ) -> AsyncGenerator[Write]:
-    """Give how a request is to be written, in the log of the organization or of the deployment.
+    """Yield the write of a request, to the log of the organization or of the deployment.
 
-    A repeated request is answered here, before the route resolves any name.
+    A repeated request is answered by this function, before the route resolves any name.
     """
     call = CommandMetadata(RequestOrigin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
     repeated = None if wants.key is None else await idempotency_key_of(request, organization, caller, wants.key)

@@ -136,14 +136,22 @@ class TestWhatIf:
         assert acme.call("ed", "POST", "/questions/what-if", {"steps": steps}).status_code == 403
 
     @pytest.mark.parametrize(
-        "steps",
+        ("steps", "words"),
         [
-            [],
-            [{}],
-            [{"delete": "lake.raw", "revoke": {"subject": "ed", "role": "editor", "resource": "lake.raw"}}],
-            [{"assign": {"subject": "vic", "role": "king", "resource": "lake.raw"}}],
-            [{"fly": 1}],
+            ([], "does not match the schema"),
+            ([{}], "a step is empty; set one of assign, revoke, create, change, delete in it"),
+            (
+                [{"delete": "lake.raw", "revoke": {"subject": "ed", "role": "editor", "resource": "lake.raw"}}],
+                "a step has `revoke` and `delete`; split it",
+            ),
+            ([{"assign": {"subject": "vic", "role": "king", "resource": "lake.raw"}}], "king"),
+            ([{"fly": 1}], "does not match the schema"),
         ],
     )
-    def test_a_simulation_with_an_invalid_step_is_refused(self, acme: OrganizationClient, steps: list[Any]) -> None:
-        assert acme.call("owner", "POST", "/questions/what-if", {"steps": steps}).status_code == 422
+    def test_a_simulation_with_an_invalid_step_is_refused(
+        self, acme: OrganizationClient, steps: list[Any], words: str
+    ) -> None:
+        answer = acme.call("owner", "POST", "/questions/what-if", {"steps": steps})
+
+        assert answer.status_code == 422
+        assert words in answer.json()["detail"]

@@ -380,7 +380,10 @@ class TestASelect:
 
         answer = save(spark, definition("visualization", "refused"))
 
-        assert (answer.status_code, answer.json()["detail"]) == (422, f"Spark cannot read the SELECT: {words}")
+        assert (answer.status_code, answer.json()["detail"]) == (
+            422,
+            f"Spark cannot analyze the SELECT of the definition: {words}",
+        )
 
     def test_a_select_of_a_caller_that_may_not_save_it_is_not_sent_to_spark(self, spark: DeploymentHarness) -> None:
         fake = has(spark)
@@ -397,4 +400,4 @@ def test_the_check_of_a_select_reveals_no_path_or_host_of_the_server(spark: Depl
     answer = save(spark, definition(kind, "probing"))
 
     assert answer.status_code == 422
-    assert answer.json()["detail"] == "Spark cannot read the SELECT: systemId: <path>; <host>"
+    assert answer.json()["detail"] == "Spark cannot analyze the SELECT of the definition: systemId: <path>; <host>"

@@ -78,7 +78,8 @@ class TestDefinitions:
         itself = acme.call("owner", "PUT", "/pipelines/more", {**more, "schedule": {"after": "more"}})
 
         assert [each.status_code for each in (circle, itself)] == [422, 422]
-        assert "`load` would come after itself" in circle.json()["detail"]
+        assert "`load` would run after itself" in circle.json()["detail"]
+        assert "`schedule.after` of `more` names `more` itself" in itself.json()["detail"]
         assert shown(acme, "owner")["definition"]["schedule"] is None
 
 
@@ -173,7 +174,7 @@ class TestClusters:
 
         assert (unknown.status_code, unknown.json()["detail"]) == (
             422,
-            "there is no cluster `nosuch` here; there are `embedded`",
+            "the operator has not configured a cluster `nosuch`; the configured clusters are `embedded`",
         )
 
     def test_a_cluster_resource_must_name_a_configured_cluster(self, make: Make) -> None:

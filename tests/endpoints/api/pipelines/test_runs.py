@@ -283,28 +283,33 @@ class TestBackfill:
         assert sorted(rows, key=lambda each: each.due) == rows
 
     @pytest.mark.parametrize(
-        "body",
+        ("body", "words"),
         [
-            {},
-            {"since": 3, "until": 1, "step": 1},
-            {"since": 1, "step": 1},
-            {"since": 1, "until": 2, "step": 0},
-            {"since": 1, "until": 2, "step": "P1D"},
-            {"since": "2013-01-01", "until": "2013-01-02", "step": "PT1H"},
-            {"since": "2013-01-01", "until": "2013-01-02", "step": "-P1D"},
-            {"since": "2013-01-01", "until": "2013-01-02T00:00:00+00:00", "step": "P1D"},
-            {"since": "2013-01-01T00:00:00", "until": "2013-01-02T00:00:00+00:00", "step": "P1D"},
-            {"since": "a", "until": "b", "step": 1},
-            {"since": 0, "until": 5000, "step": 1},
-            {"since": "0001-01-01", "until": "9999-12-31", "step": "P999999999D"},
-            {"since": 0, "until": 5, "stride": 1},
+            ({}, "the backfill has no range"),
+            ({"since": 3, "until": 1, "step": 1}, "is empty"),
+            ({"since": 1, "step": 1}, "needs both `since` and `until`"),
+            ({"since": 1, "until": 2, "step": 0}, "do not fit together"),
+            ({"since": 1, "until": 2, "step": "P1D"}, "do not fit together"),
+            ({"since": "2013-01-01", "until": "2013-01-02", "step": "PT1H"}, "`step` does not lead forward"),
+            ({"since": "2013-01-01", "until": "2013-01-02", "step": "-P1D"}, "`step` does not lead forward"),
+            ({"since": "2013-01-01", "until": "2013-01-02T00:00:00+00:00", "step": "P1D"}, "do not fit together"),
+            (
+                {"since": "2013-01-01T00:00:00", "until": "2013-01-02T00:00:00+00:00", "step": "P1D"},
+                "do not fit together",
+            ),
+            ({"since": "a", "until": "b", "step": 1}, "is not an integer, a date or a time"),
+            ({"since": 0, "until": 5000, "step": 1}, "more than 1000 runs"),
+            ({"since": "0001-01-01", "until": "9999-12-31", "step": "P999999999D"}, "do not fit together"),
+            ({"since": 0, "until": 5, "stride": 1}, "does not match the schema"),
         ],
     )
-    def test_an_invalid_backfill_is_refused_with_a_reason(self, home: DeploymentHarness, body: dict[str, Any]) -> None:
+    def test_an_invalid_backfill_is_refused_with_a_reason(
+        self, home: DeploymentHarness, body: dict[str, Any], words: str
+    ) -> None:
         answer = home.call("ed", "POST", "/pipelines/delays/backfill", body)
 
         assert answer.status_code == 422, answer.text
-        assert answer.json()["detail"]
+        assert words in answer.json()["detail"]
 
     def test_a_backfill_of_a_pipeline_in_full_mode_is_refused(self, home: DeploymentHarness) -> None:
         found = home.call("owner", "GET", "/pipelines/delays").json()["definition"]

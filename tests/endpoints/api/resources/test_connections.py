@@ -109,6 +109,18 @@ def test_a_connection_with_an_invalid_target_is_refused(acme: OrganizationClient
     assert acme.call("owner", "GET", "/connections/odd").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [({}, "the connection has no target"), ({"folder": "/data", "http": API}, "the connection has several targets")],
+)
+def test_the_fault_of_a_connection_says_whether_it_has_no_or_several_targets(
+    acme: OrganizationClient, body: dict[str, Any], words: str
+) -> None:
+    (fault,) = acme.call("owner", "POST", "/connections", {"name": "odd", **body}).json()["faults"]
+
+    assert words in fault["fault"]
+
+
 def test_a_secret_is_deleted_with_its_connection(acme: OrganizationClient) -> None:
     id = acme.call("owner", "POST", "/connections", {"name": "gone", "postgresql": SHOP}).json()["id"]
     acme.call("owner", "DELETE", "/connections/gone").raise_for_status()

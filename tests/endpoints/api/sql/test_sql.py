@@ -309,7 +309,7 @@ class TestAStatementUnderWay:
             )
 
         assert spark.made.last.closed.wait(PATIENCE)
-        assert spark.made.last.why == "whoever sent it has gone"
+        assert spark.made.last.why == "the client has disconnected"
 
     def test_statements_of_one_caller_run_concurrently(self, spark: Spark) -> None:
         made = spark.has(waits=True)

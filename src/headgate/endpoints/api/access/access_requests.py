@@ -1,4 +1,4 @@
-"""Asking to be allowed something under any name, and approving it."""
+"""Access requests: a caller requests an action on a resource by any name, and an approver approves or rejects the request."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -30,7 +30,7 @@ _KIND = "request"
 
 
 class AccessRequestCreate(StrictSchema):
-    """An action on what goes by an id or full name, whether there is such a thing or not, and for which purpose."""
+    """An action, the id or full name of a resource that may or may not exist, and the purpose of the request."""
 
     action: Annotated[Text, Field(min_length=1, max_length=100)]
     resource: Called
@@ -38,15 +38,15 @@ class AccessRequestCreate(StrictSchema):
 
 
 class AccessRequestApproval(StrictSchema):
-    """Until when it is allowed (seconds since the epoch); without an end where it is not said."""
+    """The end of the access (seconds since the epoch); without `ends`, the access does not expire."""
 
     ends: Time | None = None
 
 
 class AccessRequestSummary(BaseModel):
-    """A request. `own` is the caller's, `waiting` one that the caller could approve.
+    """An access request. `own`: the caller filed it. `waiting`: the caller could approve it.
 
-    `resource` is the name of what it is about now, to a caller that may see it; to any other, what it was filed under.
+    `resource` is the current name of the resource if the caller may see it, else the name in the request.
     """
 
     id: str
@@ -60,13 +60,13 @@ class AccessRequestSummary(BaseModel):
 
 
 class AccessRequest(AccessRequestSummary):
-    """A request, its version and the revision that it was read at."""
+    """An access request, with its version and the revision at which it was read."""
 
     version: str
     revision: int
 
 
-_OWN = caller_only("the caller's own requests, and those that only they, among others, could approve")
+_OWN = caller_only("returns only requests that the caller filed or could approve")
 
 
 @router.get("/requests", response_model=page_model(AccessRequestSummary), **_OWN)
@@ -75,12 +75,12 @@ def list_access_requests(
     caller: CurrentCaller,
     pages: CurrentPaging,
     which: Annotated[Literal["all", "own", "waiting"], Query()] = "all",
-    action: Annotated[Text | None, Query(max_length=100, description="only those for this action")] = None,
-    resource: Annotated[Text | None, Query(max_length=1000, description="only those on what goes by this name")] = None,
+    action: Annotated[Text | None, Query(max_length=100, description="only requests for this action")] = None,
+    resource: Annotated[Text | None, Query(max_length=1000, description="only requests for this resource name")] = None,
 ) -> dict[str, Any]:
-    """List the caller's own requests, and those that wait for them.
+    """List the access requests that the caller filed or could approve.
 
-    A refusal leads here, with what it was about: what has become of asking for that, or nothing yet.
+    A refusal links to this route with its `action` and `resource`: the list shows the state of earlier requests for them.
     """
     rows = [
         each
@@ -91,16 +91,16 @@ def list_access_requests(
     return page_of_rows(rows, pages, ("state", "resource", "action", "author"), organization.control.snapshot.revision)
 
 
-@router.post("/requests", status_code=201, **DONE, **caller_only("anybody may ask for anything, under any name"))
+@router.post("/requests", status_code=201, **DONE, **caller_only("every caller may request any access, by any name"))
 def create_access_request(
     body: AccessRequestCreate, organization: CurrentOrganization, write: Writes
 ) -> dict[str, Any]:
-    """Ask to be allowed something. What is there, hidden or missing is asked for alike, and gives the same answer."""
+    """Request access to a resource. The response is the same for a visible, a hidden and a missing resource."""
     id = RequestId(new_id("q"))
     place = _client_network(organization.control.snapshot, body.resource)
     answer = write.execute(FileRequest(id, body.action, place, body.resource, body.purpose), id=id)
     if answer.get("dry_run"):
-        # Which resource it is about would tell whether there is one.
+        # The id of the resource would reveal whether the resource exists.
         answer["changes"] = [{**each, "resource": None} for each in answer["changes"]]
     return answer
 
@@ -109,29 +109,34 @@ def create_access_request(
 def get_access_request(
     request: Called, organization: CurrentOrganization, moment: CurrentEvaluation, response: Response
 ) -> dict[str, Any]:
-    """Show one of the caller's own requests, or one that waits for them."""
+    """Get an access request that the caller filed or could approve."""
     stated = approval_version(organization, moment, ResourceId(request))
     for each in requests_for(organization, moment.caller):
         if each["id"] == request:
             set_version(response, stated)
             return {**each, "version": stated, "revision": moment.facts.revision}
-    raise NotFoundError(f"there is no request `{request}` that is yours or waits for you")
+    raise NotFoundError(
+        f"there is no request `{request}` that you filed or could approve; `GET /api/v1/requests` lists those requests"
+    )
 
 
 @router.post("/requests/{request}/approve", **DONE, **document_actions("assignment.add"))
 def approve_access_request(request: Called, body: AccessRequestApproval, write: Writes) -> dict[str, Any]:
-    """Make the smallest assignments that allow it, as far as the caller may, with the request as their reason."""
+    """Approve an access request: create those of the missing assignments that the caller may create.
+
+    The request is their reason. If other users must create the rest, the request stays open for them.
+    """
     return write.execute(ApproveRequest(RequestId(request), body.ends), of=ResourceId(request), id=request)
 
 
 @router.post("/requests/{request}/reject", **DONE, **document_actions("assignment.add"))
 def reject_access_request(request: Called, write: Writes) -> dict[str, Any]:
-    """Reject it."""
+    """Reject an access request."""
     return write.execute(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
 
 
 def requests_for(organization: Organization, caller: Caller) -> Iterator[dict[str, Any]]:
-    """Yield the caller's own requests, and those that wait for them."""
+    """Yield the access requests that the caller filed or could approve, as rows."""
     known, waiting = organization.control.snapshot.requests, set(open_requests(organization.control.view(caller)))
     found = {id: each for id, each in known.items() if id in waiting or _is_shown(organization, caller, each)}
     documents = organization.store.documents(_KIND, list(found))
@@ -142,7 +147,7 @@ def requests_for(organization: Organization, caller: Caller) -> Iterator[dict[st
 
 
 def _is_shown(organization: Organization, caller: Caller, request: AccessRequestFact) -> bool:
-    """Return whether a request is the caller's own, and about something that a narrowed caller may see."""
+    """Return whether the caller filed a request, and, if the caller is narrowed, may see its resource."""
     if request.author != caller.principal:
         return False
     narrowed = is_narrowed(organization.control.snapshot, caller)
@@ -165,7 +170,7 @@ def _row(
 
 
 def _name(organization: Organization, caller: Caller, resource: ResourceId | None) -> str | None:
-    """Return the name of a resource that the caller may see."""
+    """Return the full name of a resource, or None if it is missing or the caller may not see it."""
     facts = organization.control.snapshot
     if resource is None or resource not in facts.resources or not organization.control.is_visible(caller, resource):
         return None

@@ -1,4 +1,4 @@
-"""Access to what output ports serve: requests, and the agreements that come of them."""
+"""Access agreements for output ports: requests of consumers, and the agreements that approve them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -42,7 +42,10 @@ State = Literal["requested", "approved", "rejected", "terminated"]
 
 
 class AgreementRequest(StrictSchema):
-    """A consumer - the caller, or a user or team by id or name - asks to read what a port serves, for a purpose."""
+    """A request to read the data of an output port for a purpose.
+
+    `consumer` is a user or team by id or name; the caller if omitted.
+    """
 
     port: Called
     consumer: Called | None = None
@@ -50,24 +53,24 @@ class AgreementRequest(StrictSchema):
 
 
 class AgreementDates(StrictSchema):
-    """From when until when; from now on, and without an end, where it is not said."""
+    """The dates of an agreement (seconds since the epoch). Default: it starts now and does not expire."""
 
     starts: Time | None = None
     ends: Time | None = None
 
 
 class AgreementCreate(AgreementRequest, AgreementDates):
-    """An agreement that nobody has asked for."""
+    """An agreement without a previous request."""
 
 
 class AgreementPatch(AgreementDates):
-    """What is to be otherwise; what is left out stays."""
+    """Changes of a request or agreement; omitted fields stay unchanged."""
 
     purpose: Purpose | None = None
 
 
 class AgreementSummary(BaseModel):
-    """A request or agreement. `active` says whether the consumer is served now."""
+    """A request or agreement. `active`: the consumer may read the data of the port now."""
 
     id: str
     port: str
@@ -83,7 +86,7 @@ class AgreementSummary(BaseModel):
 
 
 class Agreement(AgreementSummary):
-    """A request or agreement, and its version."""
+    """A request or agreement, with its version."""
 
     version: str
     revision: int
@@ -101,7 +104,7 @@ def list_agreements(
     consumer: Filter = None,
     state: Annotated[State | None, Query()] = None,
 ) -> dict[str, Any]:
-    """List the requests and agreements that the caller may see: of a port, of a consumer (an id), or in a state."""
+    """List the requests and agreements that the caller may see. Filter them by port, consumer (an id) or state."""
     about = moment.resource(port).id if port is not None else None
     found = {
         id: each
@@ -119,7 +122,10 @@ def list_agreements(
 def request_agreement(
     body: AgreementRequest, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Ask to read what a port serves. Where the port says so, or the consumer owns it, it is approved at once."""
+    """Request to read the data of an output port.
+
+    The request is approved immediately if the port allows that, or if the consumer owns the port.
+    """
     id, port = ResourceId(new_id("a")), find_resource(organization, caller, body.port)
     consumer = _consumer(organization, _build_question(caller, "request_access", port, body), body.consumer)
     return write.execute(RequestAccess(id, port, consumer, body.purpose), of=id, id=id)
@@ -129,7 +135,7 @@ def request_agreement(
 def create_agreement(
     body: AgreementCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Let a consumer read what a port serves without having asked."""
+    """Create an agreement without a request: allow a consumer to read the data of an output port."""
     id, port = ResourceId(new_id("a")), find_resource(organization, caller, body.port)
     consumer = _consumer(organization, _build_question(caller, "add_access", port, body), body.consumer)
     starts = _starts(organization, body.starts)
@@ -140,7 +146,7 @@ def create_agreement(
 def get_agreement(
     access: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
-    """Show a request or agreement."""
+    """Get a request or agreement."""
     id, found = moment.record(moment.facts.agreements, access)
     stated = set_approval_etag(response, organization, moment, id)
     document = organization.store.document(_KIND, id) or {}
@@ -152,7 +158,7 @@ def get_agreement(
 def approve_agreement(
     access: Called, body: AgreementDates, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """Approve a request: the consumer is served from `starts` until `ends`."""
+    """Approve a request: the consumer may read the data of the port from `starts` until `ends`."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(ApproveAccess(id, _starts(organization, body.starts), body.ends), of=id, id=id)
 
@@ -168,9 +174,9 @@ def reject_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -
 def update_agreement(
     access: Called, body: AgreementPatch, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """Give a request another purpose; an agreement also other dates."""
+    """Change the purpose of a request or agreement, or the dates of an agreement."""
     id, found = moment.record(moment.facts.agreements, access)
-    # What is left out stays as it was read: a change in between refuses the write.
+    # Omitted fields keep the values that are read here: if they change before the write, the write is refused.
     write = replace(write, if_match=write.if_match or approval_version(organization, moment, id))
     purpose = body.purpose or str((organization.store.document(_KIND, id) or {}).get("purpose", ""))
     starts = _starts(organization, body.starts if body.starts is not None else found.starts)
@@ -180,14 +186,14 @@ def update_agreement(
 
 @router.post("/access/{access}/terminate", **DONE, **document_actions("access.terminate"))
 def terminate_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
-    """End an agreement now."""
+    """Terminate an agreement immediately."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(TerminateAccess(id), of=id, id=id)
 
 
 @router.delete("/access/{access}", **DONE, **document_actions("access.delete"))
 def delete_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
-    """Delete a request or agreement, with what it gave."""
+    """Delete a request or agreement. The access that it granted is revoked."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(DeleteAccess(id), of=id, id=id)
 
@@ -197,9 +203,9 @@ def _build_question(caller: Caller, verb: str, port: ResourceId, body: Agreement
 
 
 def _consumer(organization: Organization, asked: Question, name: str | None) -> SubjectId:
-    """Return the consumer that a name means: one that the caller may know of, or for which the caller may do what is asked.
+    """Return the consumer of this id or name, if the caller may know of it or may perform the question for it.
 
-    To any other caller hidden and missing are the same error.
+    Otherwise a hidden and a missing consumer raise the same `NotFoundError`.
     """
     if name is None:
         return asked.caller.principal

@@ -1,4 +1,4 @@
-"""Who holds which role where."""
+"""Role assignments: a subject holds a role on a resource."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,13 +28,14 @@ from headgate.facts.snapshot import NOTHING_HELD, Assignment
 router = APIRouter(tags=["assignments"])
 
 _MOST = 100
-"""So many assignments in one command at most."""
+"""The maximum number of assignments in one command."""
 
 
 class AssignmentSummary(BaseModel):
-    """A subject holds a role on a resource, from `starts` until `ends` (seconds since the epoch; None = open).
+    """A role assignment: a subject holds a role on a resource, from `starts` until `ends`.
 
-    `reason` is the id of what it was made for.
+    The times are seconds since the epoch, null if open. `reason` is what it was created for, such as the id of an access
+    request.
     """
 
     id: str
@@ -62,21 +63,21 @@ class AssignmentCreate(StrictSchema):
 
 
 class AssignmentBatch(StrictSchema):
-    """Several assignments: all are made, at one revision, or none."""
+    """Several assignments: either all are created, at one revision, or none."""
 
     assignments: Annotated[list[AssignmentCreate], Field(min_length=1, max_length=_MOST)]
 
 
 class AssignmentPatch(StrictSchema):
-    """The role that is held instead."""
+    """The new role."""
 
     role: Annotated[Called, Field(max_length=100)]
 
 
-SubjectSaid = Annotated[Called, Query(description="whose it is: an id or name")]
+SubjectSaid = Annotated[Called, Query(description="the subject: an id or name")]
 RoleSaid = Annotated[Called, Query(max_length=100)]
-ResourceSaid = Annotated[Called, Query(description="what it is on: an id or name")]
-ReasonSaid = Annotated[str, Query(max_length=200, description="what it was made for; nothing if left out")]
+ResourceSaid = Annotated[Called, Query(description="the resource: an id or name")]
+ReasonSaid = Annotated[str, Query(max_length=200, description="the reason of the assignment; empty if omitted")]
 
 
 @router.get("/assignments", response_model=page_model(AssignmentSummary), **document_actions(DISCOVER))
@@ -89,7 +90,7 @@ def list_assignments(
     resource: ResourceSaid | None = None,
     reason: ReasonSaid | None = None,
 ) -> dict[str, Any]:
-    """List the caller's own assignments, and those on what the caller may see."""
+    """List the caller's own assignments, and the assignments on resources that the caller may see."""
     place = asking.resource(resource) if resource is not None else None
     whose = None if subject is None else _resolve_subject(organization, asking, subject)
     rows = (
@@ -104,7 +105,7 @@ def list_assignments(
 def create_assignment(
     body: AssignmentCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Give a role."""
+    """Assign a role."""
     command = _build_assignment(organization, caller, body)
     return write.execute(command, command.resource, id=_id(command))
 
@@ -113,7 +114,7 @@ def create_assignment(
 def create_assignments(
     body: AssignmentBatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Give several roles at one revision, or none of them."""
+    """Assign several roles: either all of them, at one revision, or none."""
     commands = tuple(_build_assignment(organization, caller, each) for each in body.assignments)
     return write.execute(Batch(commands, "role.assign_several"), ids=[_id(each) for each in commands])
 
@@ -129,7 +130,7 @@ def update_assignment(
     resource: ResourceSaid,
     reason: ReasonSaid = "",
 ) -> dict[str, Any]:
-    """Give another role instead of one; its dates and its reason stay."""
+    """Replace the role of an assignment; its dates and its reason stay."""
     named = Question(caller, "assignment.change", ResourceId(resource), role=role, new_role=body.role)
     asked = _about(organization, named, subject)
     place = asked.resource
@@ -147,7 +148,7 @@ def delete_assignment(
     resource: ResourceSaid,
     reason: ReasonSaid = "",
 ) -> dict[str, Any]:
-    """Take a role back. Once this has returned, no decision allows by it."""
+    """Revoke a role. After the response, no decision uses the assignment."""
     asked = _about(organization, Question(caller, "assignment.remove", ResourceId(resource), role=role), subject)
     command = RevokeRole(resolve_subject(organization, asked, subject), role, asked.resource, reason)
     return write.execute(command, asked.resource, id=_id(command))
@@ -161,9 +162,10 @@ def _build_assignment(organization: Organization, caller: Caller, body: Assignme
 
 
 def _about(organization: Organization, named: Question, whose: str) -> Question:
-    """Return the question on what its resource names, to who may see that, or may do it there unseen.
+    """Return the question with the id of the resource that it names.
 
-    Some models let somebody hand out what they cannot see.
+    The caller must be allowed to see the resource, or to perform the question on it: some models let a user assign roles
+    on resources that the user cannot see. Raises `NotFoundError` otherwise.
     """
     control, subject = organization.control, organization.directory.find(whose)
     for id in lookup.list_candidates(control.snapshot, named.resource):
@@ -174,7 +176,7 @@ def _about(organization: Organization, named: Question, whose: str) -> Question:
 
 
 def _resolve_subject(organization: Organization, moment: Evaluation, name: str) -> SubjectId:
-    """Return whom a name means; of whom nothing is known, nothing is listed."""
+    """Return the subject of this id or name; for an unknown name a subject without assignments, so that the list is empty."""
     team = resolve_visible(moment.answers, moment.caller, moment.now, name)
     return organization.directory.find(name) or team or PrincipalId(name)
 

@@ -1,4 +1,4 @@
-"""Changes of resources that somebody else has to approve, which makes them."""
+"""Change requests: proposed changes of a resource that another user must approve. The approval makes the change."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -29,7 +29,7 @@ State = Literal["requested", "approved", "rejected"]
 
 
 class ChangeRequestCreate(ProposedChange):
-    """One thing that is to be otherwise about a resource, and why."""
+    """A proposed change of a resource, with the reason."""
 
     resource: Called
     why: Prose = ""
@@ -46,7 +46,7 @@ class ChangeRequestSummary(BaseModel):
 
 
 class ChangeRequest(ChangeRequestSummary):
-    """A change request with what is to be otherwise, by ids, and why."""
+    """A change request with its proposed change, in which resources are ids, and its reason."""
 
     change: dict[str, Any]
     why: str
@@ -62,7 +62,7 @@ def list_change_requests(
     resource: Annotated[Called | None, Query()] = None,
     state: Annotated[State | None, Query()] = None,
 ) -> dict[str, Any]:
-    """List the change requests that the caller may see: of a resource, or in a state."""
+    """List the change requests that the caller may see. Filter them by resource or state."""
     about = moment.resource(resource).id if resource is not None else None
     name = display_name_for(organization, moment)
     rows = [
@@ -75,7 +75,7 @@ def list_change_requests(
 
 @router.post("/change-requests", status_code=201, **DONE, **document_actions("{type}.submit_change"))
 def create_change_request(body: ChangeRequestCreate, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
-    """File a change of a resource for approval."""
+    """Submit a change of a resource for approval."""
     found = moment.resource(body.resource)
     said = parse_proposal(moment, ProposedChange(**body.model_dump(exclude={"resource", "why"})))
     command_from_payload(found, said)
@@ -87,7 +87,7 @@ def create_change_request(body: ChangeRequestCreate, moment: CurrentEvaluation, 
 def get_change_request(
     request: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
-    """Show a change request."""
+    """Get a change request."""
     id, found = moment.record(moment.facts.change_requests, request)
     stated = set_approval_etag(response, organization, moment, id)
     document = organization.store.document(_KIND, id) or {}
@@ -104,7 +104,10 @@ def get_change_request(
 def approve_change_request(
     request: Called, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """Approve a change: it is made at the same revision, which needs what making it needs."""
+    """Approve a change request and make the change, at one revision.
+
+    The caller also needs the actions that the change needs.
+    """
     id, _ = moment.record(moment.facts.change_requests, request)
     said = (organization.store.document(_KIND, id) or {}).get("change")
     return write.execute(ApproveChange(id, said), of=id, id=id)
@@ -112,7 +115,7 @@ def approve_change_request(
 
 @router.post("/change-requests/{request}/reject", **DONE, **document_actions("change_request.reject"))
 def reject_change_request(request: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
-    """Reject a change."""
+    """Reject a change request."""
     id, _ = moment.record(moment.facts.change_requests, request)
     return write.execute(RejectChange(id), of=id, id=id)
 

@@ -1,4 +1,4 @@
-"""Questions: may somebody do something, who may, where may they, and why or why not."""
+"""Questions about access: decisions, explanations, and lists of the principals and resources that an action is allowed for."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ from headgate.facts.snapshot import Resource
 router = APIRouter(tags=["questions"])
 
 ASK = "organization.ask"
-"""What asking about somebody else needs."""
+"""The action that a question about another principal needs."""
 
 _TEAMS = ("team", "domain")
 
@@ -39,7 +39,10 @@ Properties = Annotated[dict[Text, JsonValue], Field(max_length=50)]
 
 
 class ActionQuestion(StrictSchema):
-    """An action, for the caller or for somebody else (an id or name), and what else the call would say, by ids."""
+    """An action, for the caller or for another `subject` (an id or name).
+
+    `properties` are the other arguments of the call, in which resources and subjects are ids.
+    """
 
     action: Action
     subject: Called | None = None
@@ -47,13 +50,13 @@ class ActionQuestion(StrictSchema):
 
 
 class DecisionQuestion(ActionQuestion):
-    """An action on a resource."""
+    """An action on a resource, for the caller or for another subject."""
 
     resource: Called
 
 
 class PrincipalsQuestion(StrictSchema):
-    """An action on a resource, for whoever."""
+    """An action on a resource, for any principal."""
 
     action: Action
     resource: Called
@@ -61,7 +64,7 @@ class PrincipalsQuestion(StrictSchema):
 
 
 class DecisionAnswer(BaseModel):
-    """A decision, the model in force and the revision that it was taken at."""
+    """A decision, with the access model and the revision that it was made with."""
 
     allowed: bool
     action: str
@@ -71,7 +74,11 @@ class DecisionAnswer(BaseModel):
 
 
 class DecisionReason(BaseModel):
-    """One way that allows it: the role, and who was assigned which role on what; `weakest` decided among several."""
+    """One grant path that allows the action: the role that has it, and the assignment that the role comes from.
+
+    The assignment is that of role `assigned` to `subject` on the resource `on`. If the role is derived from several resources,
+    `weakest` is the one that decided. `reason` is what the assignment was created for.
+    """
 
     role: str
     subject: str
@@ -82,7 +89,7 @@ class DecisionReason(BaseModel):
 
 
 class MissingRight(BaseModel):
-    """What a refused call lacks."""
+    """The reason of a denial: its code, the roles that would allow the action, and `what` else is missing."""
 
     code: str
     roles: list[str]
@@ -90,7 +97,7 @@ class MissingRight(BaseModel):
 
 
 class FixAssignment(BaseModel):
-    """One assignment to make, and who could make it."""
+    """One missing assignment, and the users who could create it."""
 
     role: str
     resource: str
@@ -98,13 +105,13 @@ class FixAssignment(BaseModel):
 
 
 class Fix(BaseModel):
-    """Assignments that together would allow it."""
+    """A fix: assignments that together would allow the action."""
 
     assignments: list[FixAssignment]
 
 
 class Explanation(DecisionAnswer):
-    """A decision with every way that allows it, or with what is missing and the smallest fixes."""
+    """A decision, with every grant path that allows it, or with the missing privilege and the smallest fixes."""
 
     because: list[DecisionReason]
     missing: MissingRight | None
@@ -112,21 +119,21 @@ class Explanation(DecisionAnswer):
 
 
 class AllowedPrincipal(BaseModel):
-    """Somebody who may."""
+    """A principal that may do the action."""
 
     id: str
     name: str
     kind: str
 
 
-_OWN = caller_only("asks about the caller; about anybody else it needs `organization.ask`")
+_OWN = caller_only("a question about another principal needs `organization.ask`")
 
 
 @router.post("/questions", response_model=DecisionAnswer, **_OWN)
 def ask_question(
     body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
-    """Answer whether the caller, or somebody else, may do something on a resource."""
+    """Check whether the caller, or another principal, may do an action on a resource."""
     place = moment.resource(body.resource)
     asked = _question(
         moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
@@ -146,7 +153,7 @@ def ask_question(
 def explain_question(
     body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
-    """Answer with the reasons: every way that allows it, or what is missing and the smallest fixes."""
+    """Explain a decision: every grant path that allows the action, or the missing privilege and the smallest fixes."""
     place = moment.resource(body.resource)
     asked = _question(
         moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
@@ -174,7 +181,7 @@ def explain_question(
 def list_allowed_principals(
     body: PrincipalsQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """List who may do something on a resource, by themselves."""
+    """List the principals that may do an action on a resource by themselves."""
     require_on_organization(organization, moment.caller, ASK)
     return list_able_principals(
         organization, moment, moment.resource(body.resource), (body.action, body.properties), pages
@@ -189,7 +196,7 @@ def list_principals_of_resource(
     moment: RequestedEvaluation,
     pages: CurrentPaging,
 ) -> dict[str, Any]:
-    """List who may do something on a resource, by themselves."""
+    """List the principals that may do an action on a resource by themselves."""
     return list_allowed_principals(PrincipalsQuestion(action=action, resource=resource), organization, moment, pages)
 
 
@@ -197,7 +204,7 @@ def list_principals_of_resource(
 def list_allowed_resources(
     body: ActionQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """List where the caller, or somebody else, may do something."""
+    """List the resources on which the caller, or another principal, may do an action."""
     caller, facts = resolve_question_subject(organization, moment, body.subject), moment.facts
     if not body.properties:
         found: Iterable[ResourceId] = moment.answers.list_resources(caller, body.action, moment.now)
@@ -211,7 +218,7 @@ def list_allowed_resources(
 def list_able_principals(
     organization: Organization, moment: Evaluation, place: Resource, asked: tuple[str, Properties], pages: Paging
 ) -> dict[str, Any]:
-    """Return a page of who may do an action, with these properties, on a resource."""
+    """Return a page of the principals that may do an action, with these properties, on a resource."""
     (action, said), known = asked, moment.facts.principals
     if said:
         questions = [_question(moment, Caller(id), action, place.id, said) for id in known]
@@ -224,7 +231,10 @@ def list_able_principals(
 
 
 def resolve_question_subject(organization: Organization, moment: Evaluation, name: str | None) -> Caller:
-    """Return whom a question is about. Raises `PermissionDeniedError` to who may only ask about themselves."""
+    """Return the caller, or the other principal or team, that a question is about.
+
+    Raises `PermissionDeniedError` if it is another one and the caller lacks `organization.ask`.
+    """
     mine = moment.caller.principal
     if name is None or name in (mine, organization.directory.name(mine)):
         return moment.caller
@@ -241,7 +251,7 @@ def resolve_question_subject(organization: Organization, moment: Evaluation, nam
 
 
 def _record(request: Request, organization: Organization, moment: Evaluation, decision: Decision) -> None:
-    """Have the audit keep the answer, as far as it wants to know."""
+    """Record the decision in the audit, if the setting `HEADGATE_AUDIT` includes it."""
     record_decisions(
         deployed(request),
         organization,

@@ -1,4 +1,4 @@
-"""The roles of the access models in force, and those that the organization defined for itself."""
+"""Roles: those of the access models in force, and the organization's custom roles."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -20,9 +20,9 @@ router = APIRouter(tags=["roles"])
 
 
 class RoleSummary(BaseModel):
-    """A role: the types that it is assigned on, the kinds of subjects that can hold it, and every action that it gives.
+    """A role: the types that it is assigned on, the kinds of subjects that can hold it, and all actions that it grants.
 
-    A `custom` one was defined by the organization, out of `includes`.
+    A `custom` role was defined by the organization and consists of the permissions in `includes`.
     """
 
     id: str
@@ -36,7 +36,7 @@ class RoleSummary(BaseModel):
 
 
 class CustomRoleCreate(StrictSchema):
-    """What a role of the organization's own is made of."""
+    """The permissions of a custom role."""
 
     permissions: Annotated[list[Called], Field(max_length=200)]
 
@@ -44,22 +44,22 @@ class CustomRoleCreate(StrictSchema):
 @router.get(
     "/roles",
     response_model=page_model(RoleSummary),
-    **caller_only("the words in which everybody's rights here are told"),
+    **caller_only("every caller may know which roles exist"),
 )
 def list_roles(organization: CurrentOrganization, pages: CurrentPaging) -> dict[str, Any]:
-    """List the roles that can be assigned somewhere here, and what they give."""
+    """List the roles that can be assigned in the organization, with their actions."""
     return page_of_rows(_rows(organization), pages, ("name", "model"), organization.control.snapshot.revision)
 
 
 @router.put("/roles/{role}", **DONE, **document_actions("organization.define_role"))
 def put_role(role: Called, body: CustomRoleCreate, write: Writes) -> dict[str, Any]:
-    """Define a role of the organization's own; it replaces the one of that name."""
+    """Create a custom role, or replace the custom role of that name."""
     return write.execute(DefineRole(role, tuple(dict.fromkeys(body.permissions))), id=role)
 
 
 @router.delete("/roles/{role}", **DONE, **document_actions("organization.delete_role"))
 def delete_role(role: Called, write: Writes) -> dict[str, Any]:
-    """Delete a role of the organization's own, which nobody holds."""
+    """Delete a custom role. No subject may hold it."""
     return write.execute(DeleteRole(role), id=role)
 
 

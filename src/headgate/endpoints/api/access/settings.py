@@ -1,4 +1,4 @@
-"""The switches of the access models in force: plans, editions, role modes, change processes ..."""
+"""Settings of the access models in force: plans, editions, role modes, change processes ..."""
 
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ router = APIRouter(tags=["settings"])
 
 
 class SettingValue(BaseModel):
-    """A switch of a model at a resource: its value there, and which it can have."""
+    """A setting of an access model on a resource: its current, its default and its possible values."""
 
     id: str
     model: str
@@ -29,7 +29,7 @@ class SettingValue(BaseModel):
 
 
 class SettingPatch(StrictSchema):
-    """The value of a switch on a resource, and below it until a nearer one says otherwise."""
+    """A value for a setting on a resource. It applies to the resource and all below it, unless a nearer resource sets it."""
 
     value: Called
     resource: Called = ORGANIZATION_NAME
@@ -42,7 +42,10 @@ def list_settings(
     pages: CurrentPaging,
     on: Annotated[Called, Query(alias="resource", description="an id or name")] = ORGANIZATION_NAME,
 ) -> dict[str, Any]:
-    """List every switch that can be set on a resource. Where no model says who sees them, who sees the resource does."""
+    """List the settings of a resource.
+
+    If the access model has no `see_settings` for the resource, every caller that may see the resource may list them.
+    """
     facts = organization.control.snapshot
     place = facts.resources[find_resource(organization, caller, on)]
     return page_of_rows(
@@ -54,7 +57,7 @@ def list_settings(
 def put_setting(
     setting: Called, body: SettingPatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Set a switch. What no role of the model sets, such as a plan, the deployment does."""
+    """Change a setting. A setting that no role of the model may change, such as a plan, is changed by the operator."""
     place = find_resource(organization, caller, body.resource)
     return write.execute(ChangeSetting(place, setting, body.value), place, id=place)
 

@@ -1,4 +1,4 @@
-"""What if: the consequences of steps that nobody takes."""
+"""Impact analysis (what-if): the effects of hypothetical steps. Nothing is written."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -30,7 +30,7 @@ router = APIRouter(tags=["questions"])
 
 
 class WhatIfAssignment(StrictSchema):
-    """A subject, by id or name, holds a role on a resource; with its dates, where it is to be given."""
+    """A role of a subject (an id or name) on a resource. `starts` and `ends` apply to `assign` only."""
 
     subject: Called
     role: Called
@@ -40,13 +40,13 @@ class WhatIfAssignment(StrictSchema):
 
 
 class WhatIfChange(ProposedChange):
-    """One thing about a resource is otherwise."""
+    """A change of a resource."""
 
     resource: Called
 
 
 class WhatIfStep(StrictSchema):
-    """One step: a role is given or taken, or a resource is made, changed or deleted."""
+    """One step: assign or revoke a role, or create, change or delete a resource."""
 
     assign: WhatIfAssignment | None = None
     revoke: WhatIfAssignment | None = None
@@ -56,19 +56,19 @@ class WhatIfStep(StrictSchema):
 
 
 class WhatIfQuestion(StrictSchema):
-    """Steps, each taken after those before it."""
+    """Hypothetical steps, applied in order."""
 
     steps: Annotated[list[WhatIfStep], Field(min_length=1, max_length=100)]
 
 
 class PrincipalImpact(ImpactEffect):
-    """What would be different for a principal on a resource."""
+    """The effect of the steps on a principal and a resource."""
 
     id: str
 
 
 class ImpactPage(Page[PrincipalImpact]):
-    """What would be different, a page at a time, and which pipelines would break or open."""
+    """A page of the effects, and the pipelines that would break or open."""
 
     pipelines: list[ImpactedPipeline]
 
@@ -77,7 +77,10 @@ class ImpactPage(Page[PrincipalImpact]):
 def analyze_impact(
     body: WhatIfQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """Answer what would be different for whom after these steps, whoever took them. Nothing is written."""
+    """Analyze the impact of hypothetical steps: the actions that principals would lose and gain, and the affected pipelines.
+
+    Nothing is written. The steps are not checked against the privileges of the caller.
+    """
     require_on_organization(organization, moment.caller, ASK)
     found = impact_of_commands(
         moment.answers, [_command(organization, moment, each) for each in body.steps], moment.now
@@ -91,8 +94,11 @@ def analyze_impact(
 
 def _command(organization: Organization, moment: Evaluation, step: WhatIfStep) -> Command:
     said = [(kind, value) for kind, value in step if value is not None]
-    if len(said) != 1:
-        raise ProblemError(422, "invalid", f"a step is one of {', '.join(_KINDS)}")
+    if not said:
+        raise ProblemError(422, "invalid", f"a step is empty; set one of {', '.join(_KINDS)} in it")
+    if len(said) > 1:
+        named = " and ".join(f"`{kind}`" for kind, _ in said)
+        raise ProblemError(422, "invalid", f"a step has {named}; split it into one step for each")
     kind, value = said[0]
     return _KINDS[kind](organization, moment, value)
 

@@ -1,4 +1,4 @@
-"""Groups that can be granted to."""
+"""Groups: sets of principals that roles can be assigned to."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ router = APIRouter(tags=["groups"])
 
 
 class GroupSummary(BaseModel):
-    """A set of principals; a built-in one is kept by the system."""
+    """A group: a set of principals. The system maintains the members of a built-in group."""
 
     id: str
     name: str
@@ -35,14 +35,14 @@ class GroupSummary(BaseModel):
 
 
 class Group(GroupSummary):
-    """A group, with what was assigned to it on what the caller may see."""
+    """A group, with its roles on the resources that the caller may see."""
 
     held: list[HeldRole]
     version: str
 
 
 class GroupMember(BaseModel):
-    """Somebody in a group."""
+    """A member of a group."""
 
     id: str
     name: str
@@ -50,7 +50,7 @@ class GroupMember(BaseModel):
 
 
 class GroupCreate(StrictSchema):
-    """What a group is called."""
+    """The name of a group."""
 
     name: Title
 
@@ -76,7 +76,7 @@ def create_group(body: GroupCreate, write: Writes) -> dict[str, Any]:
 def get_group(
     group: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
-    """Tell about a group."""
+    """Get a group."""
     id, facts = subject_lookup.group_of_name(organization, caller, group), organization.control.snapshot
     found = set_etag(response, organization, facts, ResourceId(id))
     return {**_row(organization, facts, id), "held": list_held_roles(organization, caller, id), "version": found}
@@ -86,7 +86,7 @@ def get_group(
 def update_group(
     group: str, body: GroupCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Give a group another name."""
+    """Rename a group."""
     id = subject_lookup.group_of_name(organization, caller, group)
     decided = write.decide(RenameGroup(id, body.name), ResourceId(id), id=id, name=body.name)
     require_free(write, body.name, id)
@@ -95,7 +95,7 @@ def update_group(
 
 @router.delete("/groups/{group}", **DONE, **document_actions("group.delete"))
 def delete_group(group: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
-    """Delete a group, with what was assigned to it."""
+    """Delete a group and its role assignments."""
     id = subject_lookup.group_of_name(organization, caller, group)
     return write.execute(DeleteGroup(id), ResourceId(id), id=id)
 
@@ -104,7 +104,7 @@ def delete_group(group: str, organization: CurrentOrganization, caller: CurrentC
 def list_group_members(
     group: str, organization: CurrentOrganization, caller: CurrentCaller, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """List who is in a group, for who may know of the group."""
+    """List the members of a group. A caller that may know of the group may know its members."""
     facts = organization.control.snapshot
     members = facts.groups[subject_lookup.group_of_name(organization, caller, group)].members
     rows = ({"id": id, "name": organization.directory.name(id), "kind": facts.principals[id].kind} for id in members)
@@ -115,7 +115,7 @@ def list_group_members(
 def add_group_member(
     group: str, member: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Put somebody into a group."""
+    """Add a member to a group."""
     return _change(organization, caller, write, group, member, joins=True)
 
 
@@ -123,7 +123,7 @@ def add_group_member(
 def remove_group_member(
     group: str, member: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Take somebody out of a group."""
+    """Remove a member from a group."""
     return _change(organization, caller, write, group, member, joins=False)
 
 

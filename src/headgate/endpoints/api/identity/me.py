@@ -1,4 +1,4 @@
-"""Who am I."""
+"""The current caller (whoami)."""
 
 from operator import itemgetter
 from typing import Any
@@ -21,7 +21,7 @@ router = APIRouter(tags=["me"])
 
 
 class HeldRole(BaseModel):
-    """A role on a resource, from `starts` until `ends` (seconds since the epoch; None = open)."""
+    """A role on a resource, from `starts` until `ends` (seconds since the epoch; null = open)."""
 
     role: str
     resource: str
@@ -32,16 +32,16 @@ class HeldRole(BaseModel):
 
 
 class NamedReference(BaseModel):
-    """Something by its id, and what people call it."""
+    """The id and the name of an object."""
 
     id: str
     name: str
 
 
 class CallerDetails(BaseModel):
-    """The caller here: what was assigned directly, and the groups and teams it is in.
+    """The caller in the organization: its directly assigned roles, its groups and its teams.
 
-    `break_glass` is until when the organization's glass is broken (seconds since the epoch), None while it is whole.
+    `break_glass` is the end of the break-glass access that is active in the organization (seconds since the epoch), or null.
     """
 
     name: str
@@ -56,9 +56,9 @@ class CallerDetails(BaseModel):
     revision: int
 
 
-@router.get("/me", response_model=CallerDetails, **caller_only("says who the caller is"))
+@router.get("/me", response_model=CallerDetails, **caller_only("returns data of the caller only"))
 def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: CurrentCaller) -> dict[str, Any]:
-    """Tell who the caller is, and what that one holds."""
+    """Get the current caller, with its roles, groups and teams."""
     facts, directory = organization.control.snapshot, organization.directory
     return {
         "name": directory.name(caller.principal),
@@ -81,7 +81,10 @@ def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: Curr
 
 
 def list_held_roles(organization: Organization, caller: Caller, subject: str) -> list[dict[str, Any]]:
-    """Return what was assigned to a subject, as rows, on what the caller may see; one's own wherever it is."""
+    """Return the directly assigned roles of a subject, as rows.
+
+    Only roles on resources that the caller may see are returned, but all roles of the caller itself, unless it is narrowed.
+    """
     facts = organization.control.snapshot
     found = facts.assignments.get(ResourceId(subject), NOTHING_HELD).values()
     own = subject == caller.principal and not is_narrowed(facts, caller)
@@ -101,7 +104,7 @@ def list_held_roles(organization: Organization, caller: Caller, subject: str) ->
 
 
 def _sees(organization: Organization, caller: Caller, own: str) -> bool:
-    """Return whether the caller may see a group or team of its principal."""
+    """Return whether the caller may see a group or team of its principal; only a narrowed caller may not see all of them."""
     control = organization.control
     return not is_narrowed(control.snapshot, caller) or may_see_subject(
         control.answers, caller, ResourceId(own), control.now
@@ -109,7 +112,7 @@ def _sees(organization: Organization, caller: Caller, own: str) -> bool:
 
 
 def organization_name(deployed: AppState, organization: Organization) -> str:
-    """Return what the organization is called in the deployment."""
+    """Return the name of the organization in the deployment."""
     there = deployed.organizations.deployment.control.snapshot.resources
     found = there.get(organization.id)
     return found.name if found else organization.id

@@ -1,4 +1,4 @@
-"""Service principals: programs that act here. Their secrets are tokens."""
+"""Service principals: identities of programs. Their secrets are tokens."""
 
 from typing import Annotated, Any
 
@@ -34,7 +34,7 @@ _SERVICE = "service_principal"
 
 
 class ServicePrincipalSummary(BaseModel):
-    """A program, with rights until `ends` (seconds since the epoch; None = no end)."""
+    """A service principal, which expires at `ends` (seconds since the epoch; null = never)."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class ServicePrincipalSummary(BaseModel):
 
 
 class ServicePrincipal(ServicePrincipalSummary):
-    """A program, with what was assigned on what the caller may see, and its groups."""
+    """A service principal, with its groups and its roles on the resources that the caller may see."""
 
     held: list[HeldRole]
     groups: list[str]
@@ -50,7 +50,10 @@ class ServicePrincipal(ServicePrincipalSummary):
 
 
 class ServicePrincipalCreate(StrictSchema):
-    """A program to add, with a role, or with the roles of a `scope` that the model has; `place` is where it belongs."""
+    """A new service principal, with a role, or with the roles of a `scope` of the access model.
+
+    `place` is the organization or the team that it belongs to; the organization if omitted.
+    """
 
     name: Title
     role: Annotated[Called, Field(max_length=100)] | None = None
@@ -59,7 +62,7 @@ class ServicePrincipalCreate(StrictSchema):
 
 
 class ServicePrincipalPatch(StrictSchema):
-    """What is to be different; what is left out stays. `ends` null takes the end away."""
+    """Changes of a service principal; omitted fields stay unchanged. With `ends` null it never expires."""
 
     name: Title | None = None
     ends: Time | None = None
@@ -69,7 +72,7 @@ class ServicePrincipalPatch(StrictSchema):
 def list_service_principals(
     organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """List the programs that the caller may know of."""
+    """List the service principals that the caller may know of."""
     facts, seen = asking.facts, visibility_filter(asking)
     rows = (
         _row(organization, facts, id) for id, each in facts.principals.items() if each.kind == _SERVICE and seen(id)
@@ -86,7 +89,7 @@ def list_service_principals(
 def create_service_principal(
     body: ServicePrincipalCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Add a program."""
+    """Create a service principal."""
     id = PrincipalId(new_id("p"))
     place = find_resource(organization, caller, body.place) if body.place else None
     command = CreateServicePrincipal(id, body.name, body.role, body.scope, place)
@@ -99,7 +102,7 @@ def create_service_principal(
 def get_service_principal(
     service_principal: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
-    """Tell about a program."""
+    """Get a service principal."""
     id, facts = find_principal(organization, caller, service_principal, _SERVICE), organization.control.snapshot
     found = set_etag(response, organization, facts, ResourceId(id))
     groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
@@ -123,7 +126,7 @@ def update_service_principal(
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
-    """Give a program another name or another end."""
+    """Rename a service principal, or change its expiry."""
     id = find_principal(organization, caller, service_principal, _SERVICE)
     commands: list[Command] = []
     if body.name is not None:
@@ -146,7 +149,7 @@ def update_service_principal(
 def delete_service_principal(
     service_principal: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """End a program, with its tokens and everything that it was assigned."""
+    """Delete a service principal, its tokens and its role assignments."""
     id = find_principal(organization, caller, service_principal, _SERVICE)
     return write.execute(DeleteServicePrincipal(id), ResourceId(id), id=id)
 

@@ -1,4 +1,4 @@
-"""Teams and domains: the tree of who owns what, and who is in it with which role."""
+"""Teams and domains: the nodes of the ownership tree, and their members with their roles."""
 
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ router = APIRouter(tags=["teams"])
 
 
 async def team_type_of(request: Request) -> str:
-    """Return the type that an address is about."""
+    """Return the type of node, team or domain, that the route of a request is for."""
     return "team" if "/teams" in request.scope["route"].path else "domain"
 
 
@@ -37,7 +37,7 @@ Kind = Annotated[str, Depends(team_type_of)]
 
 
 class TeamSummary(BaseModel):
-    """A node of the ownership tree, with its full name and what it lies under."""
+    """A team or domain of the ownership tree, with its full name and its parent."""
 
     id: str
     type: str
@@ -46,13 +46,13 @@ class TeamSummary(BaseModel):
 
 
 class Team(TeamSummary):
-    """A node of the ownership tree, at a version."""
+    """A team or domain, with its version."""
 
     version: str
 
 
 class TeamMember(BaseModel):
-    """Somebody in a team with a role there, from `starts` until `ends` (seconds since the epoch; None = open)."""
+    """A member of a team or domain, with its role from `starts` until `ends` (seconds since the epoch; null = open)."""
 
     id: str
     name: str
@@ -62,21 +62,21 @@ class TeamMember(BaseModel):
 
 
 class TeamCreate(StrictSchema):
-    """A team or domain to make, below another one or the organization."""
+    """A new team or domain, below another team or domain, or below the organization."""
 
     name: Title
     parent: Called = ORGANIZATION_NAME
 
 
 class TeamPatch(StrictSchema):
-    """What is to be different, one of these: another name, or another parent."""
+    """One change of a team or domain: a new name or a new parent."""
 
     name: Title | None = None
     parent: Called | None = None
 
 
 class TeamMemberCreate(StrictSchema):
-    """The role that somebody has in a team."""
+    """The role of a member in a team or domain."""
 
     role: Annotated[Called, Field(max_length=100)]
 
@@ -86,7 +86,7 @@ class TeamMemberCreate(StrictSchema):
 def list_nodes(
     type: Kind, asking: RequestedEvaluation, pages: CurrentPaging, parent: Annotated[Called | None, Query()] = None
 ) -> dict[str, Any]:
-    """List the teams or domains that the caller may see: all of them, or those right below a parent."""
+    """List the teams or domains that the caller may see: all of them, or the children of `parent`."""
     above = asking.resource(parent).id if parent is not None else None
     found = (each for each in asking.facts.resources.values() if each.type == type and above in (None, each.parent))
     rows = (_row(asking.facts, each) for each in found if asking.sees(each.id))
@@ -98,7 +98,7 @@ def list_nodes(
 def create_node(
     type: Kind, body: TeamCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Make a team or domain."""
+    """Create a team or domain."""
     id, parent = ResourceId(new_id("r")), find_resource(organization, caller, body.parent)
     name = full_name(organization.control.snapshot, parent, body.name)
     return write.execute(CreateResource(id, type, parent, body.name), id, id=id, name=name)
@@ -109,7 +109,7 @@ def create_node(
 def get_node(
     type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
-    """Tell about a team or domain."""
+    """Get a team or domain."""
     found, facts = find_visible(organization, caller, team, type), organization.control.snapshot
     shown = set_etag(response, organization, facts, found.id)
     return {**_row(facts, found), "version": shown}
@@ -127,7 +127,7 @@ def get_node(
 def update_node(
     type: Kind, team: Called, body: TeamPatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Give a team or domain another name or another parent."""
+    """Rename a team or domain, or move it to another parent."""
     found, said = find_visible(organization, caller, team, type), dict(body.model_dump(exclude_none=True))
     if body.parent is not None:
         said["parent"] = find_resource(organization, caller, body.parent)
@@ -139,7 +139,7 @@ def update_node(
 def delete_node(
     type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Delete a team or domain, with everything below it."""
+    """Delete a team or domain and everything below it."""
     found = find_visible(organization, caller, team, type)
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
@@ -159,7 +159,7 @@ def delete_node(
 def list_team_members(
     type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """List who is in a team or domain itself, with which role, for who may see it."""
+    """List the direct members of a team or domain, with their roles. A caller that may see the team may see its members."""
     found, facts = find_visible(organization, caller, team, type), organization.control.snapshot
     rows = (_member(organization, each) for each in facts.list_assigned_on(found.id))
     return page_of_rows(rows, pages, ("name", "role", "id"), facts.revision)
@@ -186,7 +186,7 @@ def put_team_member(
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
-    """Put somebody into a team or domain with a role, or give another role to who is there."""
+    """Add a member with a role to a team or domain, or change the role of a member."""
     place = find_visible(organization, caller, team, type)
     held = _find_membership(organization, place.id, member)
     command: Command
@@ -207,7 +207,7 @@ def put_team_member(
 def remove_team_member(
     type: Kind, team: Called, member: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Take somebody out of a team or domain."""
+    """Remove a member from a team or domain."""
     place = find_visible(organization, caller, team, type)
     held = _find_membership(organization, place.id, member)
     if held is None:
@@ -216,7 +216,10 @@ def remove_team_member(
 
 
 def _find_membership(organization: Organization, team: ResourceId, name: str) -> Assignment | None:
-    """Return what somebody of this id or name holds in a team. Who sees the team sees who is in it."""
+    """Return the role assignment of a member (an id or name) in a team, or None.
+
+    Needs no check of visibility: every caller that may see the team may see its members.
+    """
     facts = organization.control.snapshot
     subject: SubjectId | None = organization.directory.find(name)
     keys = facts.assignments_on.get(team, NO_SUBJECTS).get(subject, ()) if subject else ()

@@ -1,4 +1,4 @@
-"""API tokens. The secret is in the answer that issues it, and nowhere else."""
+"""API tokens. The secret of a token is only in the response that issues it."""
 
 import secrets
 from typing import Annotated, Any
@@ -31,9 +31,10 @@ _MOST = 100
 
 
 class TokenSummary(BaseModel):
-    """A token, without its secret: good until `ends`, narrowed to what can be done by way of `only`, and to `actions`.
+    """A token without its secret. It expires at `ends`; null means never.
 
-    Times are seconds since the epoch; `last_used` is right to the minute.
+    A token can be narrowed: to the resources in `only` and what they give access to, and to the actions in `actions`.
+    Times are seconds since the epoch; `last_used` is accurate to the minute.
     """
 
     id: str
@@ -47,10 +48,10 @@ class TokenSummary(BaseModel):
 
 
 class TokenCreate(StrictSchema):
-    """A token to issue: for oneself, or for another principal; its end, or its life in days.
+    """A token to issue, for the caller or for another principal. It expires at `ends`, or after `days`.
 
-    `only` are resources, `parent` is where it lies under a model that says who may delete it there. It takes the place
-    of the token `replaces`.
+    `only` and `actions` narrow it to resources and actions. With a `parent`, the token is a resource below it, and the access
+    model decides which callers may delete it. Issuing it revokes the token `replaces`.
     """
 
     principal: Called | None = None
@@ -64,7 +65,7 @@ class TokenCreate(StrictSchema):
 
 
 class IssuedToken(WriteAnswer):
-    """`token` is the secret to use; it stands in this answer only, and not in that of a repeated request."""
+    """An issued token. `token` is its secret; no other response has it, not even that to a repeated request."""
 
     token: str | None = None
     ends: float | None = None
@@ -73,15 +74,17 @@ class IssuedToken(WriteAnswer):
 @router.get(
     "/tokens",
     response_model=page_model(TokenSummary),
-    **caller_only("the caller's own; another's for who may know of that one"),
+    **caller_only("returns the caller's tokens; those of another principal if the caller may know of the principal"),
 )
 def list_tokens(
     organization: CurrentOrganization,
     caller: CurrentCaller,
     pages: CurrentPaging,
-    principal_named: Annotated[Called | None, Query(alias="principal", description="whose: an id or name")] = None,
+    principal_named: Annotated[
+        Called | None, Query(alias="principal", description="the principal: an id or name")
+    ] = None,
 ) -> dict[str, Any]:
-    """List the caller's own tokens, or those of another principal, without their secrets."""
+    """List the tokens of the caller or of another principal, without their secrets."""
     facts = organization.control.snapshot
     whose = caller.principal if principal_named is None else find_principal(organization, caller, principal_named)
     acting = facts.actors_of.get(whose, ())
@@ -99,7 +102,10 @@ def list_tokens(
     status_code=201,
     response_model=IssuedToken,
     response_model_exclude_none=True,
-    **caller_only("the caller's own; another's by what the model says, or by whatever that one holds"),
+    **caller_only(
+        "a token for the caller needs no action; one for another principal needs the actions of the access model, or the "
+        "privilege to assign all roles of that principal"
+    ),
 )
 def create_token(
     body: TokenCreate,
@@ -108,7 +114,7 @@ def create_token(
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
-    """Issue a token; the answer is the only place where its secret ever stands."""
+    """Issue a token. Its secret is only in this response."""
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     ends = _ends(body, organization.control.now)
     command = IssueToken(
@@ -124,20 +130,25 @@ def create_token(
         by_access_token=who.is_access_token,
     )
     answer = write.execute(command, ResourceId(token), id=token, ends=ends)
-    # The secret is kept nowhere: a repeated request does not get it either.
+    # The secret is not stored, so the response to a repeated request does not have it.
     return answer if write.dry_run else {**answer, "token": tokens.format_token(token, secret)}
 
 
-@router.delete("/tokens/{token}", **DONE, **caller_only("the caller's own; another's by what the model says"))
+@router.delete(
+    "/tokens/{token}", **DONE, **caller_only("a token of another principal needs the actions of the access model")
+)
 def revoke_token(token: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
-    """End a token. It is dead when this returns."""
+    """Revoke a token. After the response, it is no longer valid."""
     id = TokenId(token)
     _require_seen(organization, caller, id)
     return write.execute(RevokeToken(id), ResourceId(id), id=id)
 
 
 def _is_shown(organization: Organization, caller: Caller, id: TokenId) -> bool:
-    """Return whether the caller may see a token that acts as a principal they know; a narrowed one of itself alone."""
+    """Return whether the caller may see a token of a principal that it may know of.
+
+    Of its own principal's tokens, a narrowed caller sees only the token that it uses.
+    """
     control = organization.control
     token = control.snapshot.tokens[id]
     narrowed = token.principal == caller.principal and is_narrowed(control.snapshot, caller)
@@ -155,7 +166,7 @@ def _require_seen(organization: Organization, caller: Caller, id: TokenId) -> No
 
 def _ends(body: TokenCreate, now: float) -> float | None:
     if body.days is not None and body.ends is not None:
-        raise InvalidError("a token has an end or a life in days, not both")
+        raise InvalidError("the token has both `ends` and `days`; leave one of them out")
     return body.ends if body.days is None else now + body.days * _DAY
 
 

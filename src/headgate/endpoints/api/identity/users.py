@@ -1,4 +1,4 @@
-"""Users of the organization. Whoever may not know who is here finds nobody but themselves."""
+"""Users of the organization. A caller that may not list the users finds only itself."""
 
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ _USER = "user"
 
 
 class UserSummary(BaseModel):
-    """A user, and the roles held on the organization itself."""
+    """A user, with the roles that the user holds on the organization itself."""
 
     id: str
     name: str
@@ -37,7 +37,7 @@ class UserSummary(BaseModel):
 
 
 class User(UserSummary):
-    """A user, with what was assigned on what the caller may see, and the groups."""
+    """A user, with the user's groups, and roles on the resources that the caller may see."""
 
     held: list[HeldRole]
     groups: list[str]
@@ -45,9 +45,9 @@ class User(UserSummary):
 
 
 class UserCreate(StrictSchema):
-    """A new user of the deployment, with a role on the organization, or on the place that users come into.
+    """A new user of the deployment, with a role on the organization, or on `place`, if the access model adds users there.
 
-    A user that the deployment has already joins by an invitation, which the user accepts.
+    An existing user of the deployment joins the organization by accepting an invitation.
     """
 
     name: Title
@@ -57,7 +57,7 @@ class UserCreate(StrictSchema):
 
 @router.get("/users", response_model=page_model(UserSummary), **document_actions(DISCOVER))
 def list_users(organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
-    """List everybody, for who may know who is here; the caller alone for anybody else."""
+    """List the users of the organization. A caller that may not list the users gets only itself."""
     facts, seen = asking.facts, visibility_filter(asking)
     rows = (_row(organization, facts, id) for id, each in facts.principals.items() if each.kind == _USER and seen(id))
     return page_of_rows(rows, pages, ("name", "id"), facts.revision)
@@ -72,10 +72,10 @@ def list_users(organization: CurrentOrganization, asking: RequestedEvaluation, p
 def create_user(
     body: UserCreate, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
-    """Add a new user. To add a user that the deployment has already, create an invitation for that user."""
+    """Create a user. To add an existing user of the deployment, create an invitation for that user."""
     place = find_resource(organization, caller, body.place) if body.place else None
     id = PrincipalId(write.new_id("p"))
-    # Without the name: answers are kept for repeated requests, and who is forgotten is not looked for in them.
+    # Without the name: responses are stored for repeated requests, and the erasure of a user does not search them.
     decided = write.decide(AddPrincipal(id, body.name, body.role, place), ResourceId(id), id=id)
     require_free(write, body.name)
     if not write.dry_run:
@@ -85,7 +85,7 @@ def create_user(
 
 @router.get("/users/{user}", response_model=User, **document_actions(DISCOVER))
 def get_user(user: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response) -> dict[str, Any]:
-    """Tell about a user."""
+    """Get a user."""
     id, facts = find_principal(organization, caller, user, _USER), organization.control.snapshot
     found = set_etag(response, organization, facts, ResourceId(id))
     groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
@@ -105,7 +105,7 @@ def get_user(user: str, organization: CurrentOrganization, caller: CurrentCaller
 def delete_user(
     user: str, organization: CurrentOrganization, ways: CurrentAuth, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Remove a user: memberships, assignments, tokens, waiting requests and invitations end."""
+    """Remove a user, with the user's memberships, role assignments, tokens, open requests and invitations."""
     id = find_principal(organization, caller, user, _USER)
     command = RemovePrincipal(id, ways.invitations.list_ids_of(organization, id))
     return write.execute(command, ResourceId(id), id=id)
@@ -115,7 +115,7 @@ def _register(ways: AuthServices, name: str, id: PrincipalId) -> None:
     try:
         ways.authentication.register(name, principal=id)
     except AlreadyExistsError:
-        # The same request at the same moment has registered this very user.
+        # A concurrent repeat of the request has registered this user, with the same id.
         if ways.authentication.user(id) is None:
             raise
 

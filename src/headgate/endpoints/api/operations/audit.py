@@ -1,4 +1,4 @@
-"""The audit: every change with who, through which endpoint, why and by what right; and the decisions that were kept."""
+"""The audit: every change with its actor, endpoint, reason and authorization, and the recorded decisions."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -25,11 +25,11 @@ router = APIRouter(tags=["audit"])
 READ_AUDIT = "organization.read_audit"
 
 _AT_ONCE = 200
-"""So many entries are looked up together."""
+"""The number of entries that are read together."""
 
 
 class AuditAuthorization(BaseModel):
-    """What was asked and allowed for a change: the action, the model, and the role and where that is assigned."""
+    """An authorization of a change: the action, the access model, the role, and the resource `on` which it is assigned."""
 
     action: str
     resource: str
@@ -39,9 +39,10 @@ class AuditAuthorization(BaseModel):
 
 
 class AuditEntry(BaseModel):
-    """One accepted command: when (seconds since the epoch), who, through which endpoint, why, by what right, its changes.
+    """One accepted command, with its actor and its changes.
 
-    `names` says how those are called now who are known by an id here.
+    `at` is its time (seconds since the epoch), `door` the endpoint, `why` the reason, and `grounds` are the authorizations.
+    `names` are the current names for the ids in the entry.
     """
 
     revision: int
@@ -58,7 +59,7 @@ class AuditEntry(BaseModel):
 
 
 class AuditEntryPage(BaseModel):
-    """Entries, oldest first; `next` is the `after` of the following part, None at the end."""
+    """A page of entries, oldest first. `next` is the `after` of the next page, null at the end."""
 
     items: list[AuditEntry]
     next: int | None
@@ -66,7 +67,10 @@ class AuditEntryPage(BaseModel):
 
 
 class AuditDecision(BaseModel):
-    """A denied call or, where the level says so, any decision: who asked what, when, and the answer."""
+    """A recorded decision: a denied call or, with `HEADGATE_AUDIT=all`, any decision.
+
+    `at` is in seconds since the epoch, `door` is the endpoint, and `names` are the current names for the ids in the record.
+    """
 
     number: int
     at: float
@@ -84,7 +88,7 @@ class AuditDecision(BaseModel):
 
 
 class AuditDecisionPage(BaseModel):
-    """Decisions, newest first; `next` is the `before` of the following part, None at the end."""
+    """A page of decisions, newest first. `next` is the `before` of the next page, null at the end."""
 
     items: list[AuditDecision]
     next: int | None
@@ -102,12 +106,12 @@ When = Annotated[
     BeforeValidator(_parse_time),
     Field(ge=0, le=1e11, description="seconds since the epoch, or a time with its zone as in RFC 3339"),
 ]
-Count = Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many at most")]
+Count = Annotated[int, Query(ge=1, le=MAX_PAGE, description="maximum number of items")]
 Word = Annotated[Called, Field(max_length=200)]
 
 
 class AuditEntryFilter(BaseModel):
-    """Which entries are wanted, None wants all; who and what are said by ids or names."""
+    """A filter of audit entries. A field that is None matches every entry; the actor and the resource are ids or names."""
 
     actor: Word | None = None
     command: Word | None = None
@@ -117,7 +121,7 @@ class AuditEntryFilter(BaseModel):
     until: When | None = None
 
     def has(self, entry: LogEntry) -> bool:
-        """Say whether an entry is wanted; who and what are said by ids here."""
+        """Return whether an entry matches. The actor and the resource of the filter must be ids."""
         return (
             self.actor in (None, entry.actor)
             and self.command in (None, entry.command)
@@ -129,7 +133,7 @@ class AuditEntryFilter(BaseModel):
 
 
 class AuditDecisionFilter(BaseModel):
-    """Which decisions are wanted, None wants all; who and what are said by ids or names."""
+    """A filter of decisions. A field that is None matches every decision; the principal and the resource are ids or names."""
 
     principal: Word | None = None
     action: Word | None = None
@@ -147,7 +151,7 @@ def resolve_entry_filter(
     moment: RequestedEvaluation,
     said: Annotated[AuditEntryFilter, Query()],
 ) -> AuditEntryFilter:
-    """Return which entries are wanted, by ids, to who may read them."""
+    """Return the filter of entries, with ids in place of names. Raises `PermissionDeniedError` without `READ_AUDIT`."""
     require_on_organization(organization, caller, READ_AUDIT)
     ids = {"actor": _resolve_principal(organization, said.actor), "resource": _resolve_resource(moment, said.resource)}
     return said.model_copy(update=ids)
@@ -159,9 +163,9 @@ def resolve_decision_filter(
     moment: RequestedEvaluation,
     said: Annotated[AuditDecisionFilter, Query()],
 ) -> AuditFilter:
-    """Return which decisions are wanted, by ids, to who may read them."""
+    """Return the filter of decisions, with ids in place of names. Raises `PermissionDeniedError` without `READ_AUDIT`."""
     require_on_organization(organization, caller, READ_AUDIT)
-    # A denial to a caller that may not discover the resource has its full name, every other record its id.
+    # The record of a denial to a caller that may not discover the resource has its full name; all other records have its id.
     resource = _resolve_resource(moment, said.resource)
     found = resource and organization.control.snapshot.resources.get(ResourceId(resource))
     names = (resource, full_name(organization.control.snapshot, found.id)) if resource and found else resource
@@ -174,7 +178,7 @@ def _resolve_principal(organization: Organization, name: str | None) -> str | No
 
 
 def _resolve_resource(moment: Evaluation, name: str | None) -> str | None:
-    # What is gone is still called by its id.
+    # A deleted resource can still be found by its id.
     return name and (resolve_visible(moment.answers, moment.caller, moment.now, name) or name)
 
 
@@ -184,10 +188,10 @@ def list_audit_changes(
     organization: CurrentOrganization,
     moment: RequestedEvaluation,
     entries: Annotated[AuditEntryFilter, Depends(resolve_entry_filter)],
-    after: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="only what came after this revision")] = 0,
+    after: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="only entries after this revision")] = 0,
     limit: Count = 100,
 ) -> Any:
-    """Read who changed what, oldest first; with `Accept: application/x-ndjson` all of it, in lines."""
+    """List the changes, oldest first. With `Accept: application/x-ndjson`, the response has all of them, one per line."""
     newest = moment.facts.revision
     until = (each for each in _take_until(organization.store.entries(after), newest) if entries.has(each))
     if wants_ndjson(request):
@@ -202,10 +206,15 @@ def list_audit_decisions(
     request: Request,
     organization: CurrentOrganization,
     asked: Annotated[AuditFilter, Depends(resolve_decision_filter)],
-    before: Annotated[int | None, Query(ge=0, le=NEWEST_REVISION, description="only what has a lower number")] = None,
+    before: Annotated[
+        int | None, Query(ge=0, le=NEWEST_REVISION, description="only decisions with a lower number")
+    ] = None,
     limit: Count = 100,
 ) -> Any:
-    """Read the denied calls and, where the level says so, every decision, newest first, or in lines."""
+    """List the denied calls or, with `HEADGATE_AUDIT=all`, all decisions, newest first.
+
+    With `Accept: application/x-ndjson`, the response has all of them, one per line.
+    """
     records = partial(deployed(request).organizations.stores.audit_records, organization.id, asked)
     if wants_ndjson(request):
         return ndjson_response(_decision(organization, *each) for each in _in_parts(records, before))
@@ -254,7 +263,7 @@ def _ground(ground: Authorization) -> dict[str, Any]:
 
 
 def _collect_ids(entry: LogEntry) -> set[str]:
-    """Return every id that an entry is about, and other words."""
+    """Return every id in an entry, together with other texts in it."""
     said = {value for each in entry.changes for value in encode(each).values() if isinstance(value, str)}
     asked = {each.resource for each in entry.grounds}
     return {each for each in (*said, *asked, entry.actor) if each}

@@ -1,4 +1,4 @@
-"""What operators do with the organizations of the deployment: list, suspend, resume and remove them."""
+"""Administration of the deployment: operators list, suspend, resume and remove organizations."""
 
 from dataclasses import asdict, replace
 from typing import Annotated, Any
@@ -29,7 +29,10 @@ _LIST = "deployment.list_organizations"
 
 
 class DeploymentOrganization(BaseModel):
-    """An organization of the deployment: its home model, its state, and when it was created. An unreadable one has no model."""
+    """An organization of the deployment: its home model, its state, and the time of its creation (seconds since the epoch).
+
+    The model is empty for an organization whose log cannot be read.
+    """
 
     id: str
     name: str
@@ -39,7 +42,7 @@ class DeploymentOrganization(BaseModel):
 
 
 class SuspensionCreate(StrictSchema):
-    """Why an organization is suspended, for the audit."""
+    """The reason for the suspension of an organization, for the audit."""
 
     why: Annotated[Text, Field(min_length=1, max_length=1000)]
 
@@ -62,7 +65,7 @@ def list_deployment_organizations(deployed: CurrentApp, caller: ByUser, pages: C
 def suspend_organization(
     organization: Called, body: SuspensionCreate, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:
-    """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
+    """Suspend an organization: every action in it is denied to every caller until it is resumed."""
     organizations = deployed.organizations
     id = organizations.resolve_listed_id(organization)
     write = replace(write, call=replace(write.call, why=body.why))
@@ -72,7 +75,7 @@ def suspend_organization(
 
 @router.post("/organizations/{organization}/resume", **DONE, **document_actions("deployment.suspend_organization"))
 def resume_organization(organization: Called, deployed: CurrentApp, write: WritesDeployment) -> dict[str, Any]:
-    """Resume an organization: everything in it is decided as before it was suspended."""
+    """Resume a suspended organization: actions in it are decided as before the suspension."""
     organizations = deployed.organizations
     id = organizations.resolve_listed_id(organization)
     decided = write.decide(ResumeOrganization(id), id, id=id)
@@ -83,7 +86,7 @@ def resume_organization(organization: Called, deployed: CurrentApp, write: Write
 def delete_deployment_organization(
     organization: Called, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:
-    """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
+    """Remove an organization and all principals in it. Its log and its files are kept; its name can be used again."""
     organizations = deployed.organizations
     id = organizations.resolve_listed_id(organization)
     decided = write.decide(RemoveOrganization(id), id, id=id)
@@ -92,7 +95,7 @@ def delete_deployment_organization(
 
 
 def _finish_in_both(decided: Decided, organizations: Organizations, id: ResourceId, own: Command) -> dict[str, Any]:
-    """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
+    """Write `own` to the organization's log first, because decisions in it use that log; then to the deployment's log."""
     write = decided.write
     if not write.dry_run:
         organizations.open(id).control.execute(own, None, write.call)

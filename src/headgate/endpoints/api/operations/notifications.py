@@ -1,4 +1,4 @@
-"""What waits for the caller, and what has become of what they asked for. Worked out from what is there, kept nowhere."""
+"""Notifications: approvals that wait for the caller, and results of the caller's requests. They are computed, not stored."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -32,11 +32,11 @@ _KIND = "dismissed"
 _OPEN = "requested"
 _WENT_WRONG = RunFilter(states=(FAILED, REFUSED))
 _RUNS = 200
-"""Of so many runs is told at most: the newest."""
+"""The maximum number of failed or refused runs that notifications report; the newest ones."""
 
 
 class Notification(BaseModel):
-    """A notification: `kind` says of what, `of` is its id, `about` the resource as people call it, `state` how it is."""
+    """A notification about an object: its `kind`, its id `of`, the name of the resource that it is `about`, and its `state`."""
 
     id: str
     kind: str
@@ -46,17 +46,25 @@ class Notification(BaseModel):
 
 
 class NotificationDismissal(BaseModel):
-    """A notification that is not shown to the caller any more."""
+    """A notification that the caller has dismissed."""
 
     id: str
     revision: int
 
 
-@router.get("/notifications", response_model=page_model(Notification), **caller_only("what concerns the caller"))
+@router.get(
+    "/notifications",
+    response_model=page_model(Notification),
+    **caller_only("returns only notifications for the caller"),
+)
 def list_notifications(
     organization: CurrentOrganization, moment: CurrentEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
-    """List what waits for the caller, what has become of what they asked for, and runs and pipelines that need somebody."""
+    """List the notifications of the caller.
+
+    They report approvals that wait for the caller, decisions on the caller's requests, failed or refused runs, and pipelines
+    without a valid run-as principal.
+    """
     found = {each["id"]: each for each, _ in _list_all(organization, moment)}
     gone = organization.store.documents(_KIND, [_notification_id(moment, id) for id in found])
     rows = [each for id, each in found.items() if _notification_id(moment, id) not in gone]
@@ -71,10 +79,12 @@ def list_notifications(
 def dismiss_notification(
     notification: Called, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
-    """Do not show a notification to the caller any more. Needs an action only where the access model knows one for it."""
+    """Dismiss a notification. Needs an action only if the access model has `dismiss_notification` for the pipeline."""
     found = {each["id"]: pipeline for each, pipeline in _list_all(organization, moment)}
     if notification not in found:
-        raise NotFoundError(f"there is no notification `{notification}` for you")
+        raise NotFoundError(
+            f"you have no notification `{notification}`; `GET /api/v1/notifications` lists your notifications"
+        )
     pipeline = found[notification]
     action = find_known_action(moment, pipeline, "dismiss_notification") if pipeline else None
     if pipeline and action:
@@ -88,7 +98,7 @@ def _notification_id(moment: Evaluation, id: str) -> str:
 
 
 def _list_all(organization: Organization, moment: Evaluation) -> Iterator[tuple[dict[str, Any], Resource | None]]:
-    """Yield every notification, with the pipeline that it is of, if any."""
+    """Yield every notification of the caller, with the pipeline that it is about, or None."""
     for each in (*_requests(organization, moment.caller), *_access(moment), *_changes(moment)):
         yield each, None
     for row, pipeline in islice(runs_for(organization.store, moment, _WENT_WRONG), _RUNS):
@@ -99,7 +109,7 @@ def _list_all(organization: Organization, moment: Evaluation) -> Iterator[tuple[
 
 
 def _list_waiting(organization: Organization, moment: Evaluation) -> Iterator[Resource]:
-    """Yield the pipelines whose runs wait until somebody saves them: their run-as principal is gone."""
+    """Yield the pipelines whose runs wait until a user saves the pipeline, because it has no valid run-as principal."""
     facts, kinds = moment.facts, shipped_vocabulary().pipeline_kinds
     alone = [
         each for each in facts.resources.values() if each.type in kinds and has_no_run_as(facts, each.id, moment.now)
@@ -135,7 +145,10 @@ def _changes(moment: Evaluation) -> Iterator[dict[str, Any]]:
 
 
 def _is_told(moment: Evaluation, about: ResourceId) -> bool:
-    """Return whether the caller hears what became of something of its principal's."""
+    """Return whether the caller is notified of the decision on its principal's request about a resource.
+
+    A narrowed caller is notified only about resources that it may see.
+    """
     return moment.sees(about) or not is_narrowed(moment.facts, moment.caller)
 
 

@@ -1,4 +1,4 @@
-"""Is it up."""
+"""Health check."""
 
 from typing import Any
 
@@ -12,14 +12,16 @@ router = APIRouter(tags=["status"])
 
 
 class Health(BaseModel):
-    """Whether the API and Spark answer."""
+    """The health of the API and of Spark."""
 
     model_config = ConfigDict(extra="allow")
 
     api: str
 
 
-@router.get("/health", response_model=Health, **public("whether the API and Spark answer, and nothing about anybody"))
+@router.get(
+    "/health", response_model=Health, **public("returns the health of the API and of Spark, and no data of users")
+)
 def get_health(deployed: CurrentApp) -> dict[str, Any]:
-    """Tell whether the API and Spark answer."""
+    """Check whether the API and Spark respond."""
     return dict(deployed.health())

@@ -1,4 +1,4 @@
-"""What a SELECT of a pipeline shows: its rows, and a chart of them."""
+"""Rows and charts of visualizations and saved queries."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ _ALONE = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "x-content-type-options": "nosniff",
 }
-"""A picture that loads and runs nothing, also where somebody opens it by itself."""
+"""Headers that keep a chart from loading or running anything, also if a browser opens it as a page of its own."""
 
 _Showing = VisualizationDefinition | SavedQueryDefinition
 
@@ -42,9 +42,9 @@ _DRAWN = {**_NEEDS, "responses": {**_NEEDS["responses"], 200: {"content": {SVG: 
 
 
 class PipelineRows(BaseModel):
-    """The first rows of a SELECT; `columns` are names and Spark's types, `cut` says that there are more.
+    """The first rows of a SELECT. `columns` are names and Spark types; `cut`: the result has more rows.
 
-    Those of a visualization are of its last run, `at` seconds since the epoch.
+    `at` is the time of the rows (seconds since the epoch); the rows of a visualization are those of its last run, `run`.
     """
 
     columns: list[tuple[str, str]]
@@ -62,7 +62,7 @@ def get_pipeline_rows(
     moment: CurrentEvaluation,
     credential: Presents,
 ) -> dict[str, Any]:
-    """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
+    """Get the rows of a visualization's last run, or run a saved query now with the caller's privileges and get its rows."""
     return _rows(deployed, organization, moment, *_require_showing(organization, moment, pipeline), credential)
 
 
@@ -74,9 +74,9 @@ async def get_pipeline_chart(
     moment: CurrentEvaluation,
     credential: Presents,
 ) -> Response:
-    """Draw the same rows."""
+    """Get a chart (SVG) of the rows of a visualization or saved query."""
     specification = await anyio.to_thread.run_sync(_specification, deployed, organization, moment, pipeline, credential)
-    # No thread waits for the process that draws: there are few of them, for all requests.
+    # No thread waits for the rendering process: all requests share few threads.
     try:
         picture = await render_chart(deployed.charts, organization.id, specification)
     except ChartError as error:
@@ -100,7 +100,9 @@ def _specification(
 ) -> bytes:
     found, definition = _require_showing(organization, moment, pipeline)
     if definition.chart is None:
-        raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
+        raise ProblemError(
+            409, "no-chart", f"`{pipeline}` defines no chart; add a `chart` to its definition, or get its rows"
+        )
     rows = _rows(deployed, organization, moment, found, definition, credential)
     try:
         return specify_chart(definition.chart, ChartRows(columns=rows["columns"], rows=rows["rows"]))
@@ -113,7 +115,7 @@ def _require_showing(organization: Organization, moment: Evaluation, name: str) 
     document = organization.store.document("pipeline", found.id)
     definition = parse_definition(document) if document is not None else None
     if not isinstance(definition, _Showing):
-        raise ProblemError(409, "no-rows", f"`{name}` shows no rows; a visualization or a saved query does")
+        raise ProblemError(409, "no-rows", f"`{name}` has no rows; name a visualization or a saved query")
     return found, definition
 
 
@@ -132,9 +134,10 @@ def _rows(
 
 def _load_kept_rows(organization: Organization, moment: Evaluation, found: Resource) -> dict[str, Any]:
     kept = load_rows(organization.store, found.id)
-    # Rows of tables that it does not read any more, and that the caller may not, are as if they were not there.
+    # The stored rows may come from tables that the definition no longer reads: if the caller may not read one of them, the
+    # answer is the same as without rows.
     if kept is None or not kept.is_visible_to(organization.control, moment.caller):
-        raise NotFoundError(f"no run of `{found.name}` has kept rows that you may see")
+        raise NotFoundError(f"no run of `{found.name}` has stored rows that you may see; run it, then retry")
     return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
 
 

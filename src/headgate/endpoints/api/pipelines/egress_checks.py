@@ -1,4 +1,4 @@
-"""The operator's egress rules, asked before a pipeline is saved that names connections."""
+"""Egress checks: a pipeline is saved only if the operator's egress rules allow its connections."""
 
 from headgate.control.connections.commands import CONNECTION
 from headgate.control.egress.policy import EGRESS_SETTING
@@ -12,9 +12,9 @@ _SOURCE = "source"
 
 
 def require_egress(organization: Organization, egress: Egress, relations: Relations) -> None:
-    """Raise `InvalidError` if a connection that a pipeline declares, by itself or by its source, may not be reached.
+    """Raise `InvalidError` if the egress rules forbid a connection that a pipeline declares, itself or through its source.
 
-    The text names the connection, and not what is behind it: the caller may use it, but perhaps not describe it.
+    The message names the connection, but not its host or folder: a caller that may use a connection may lack `describe` on it.
     """
     resources = organization.control.snapshot.resources
     sources = [resources[edge.target] for edge in relations.get(_SOURCE, ()) if edge.target in resources]
@@ -23,6 +23,6 @@ def require_egress(organization: Organization, egress: Egress, relations: Relati
         document = organization.store.document(CONNECTION, edge.target)
         if document is not None and egress.fault(document) is not None:
             raise InvalidError(
-                f"what is behind the connection `{resources[edge.target].name}` is not allowed to this organization; "
-                f"the operator lists it in the file that {EGRESS_SETTING} names"
+                f"the egress rules do not allow the target of the connection `{resources[edge.target].name}` to the "
+                f"organization; ask the operator to list it in the file that {EGRESS_SETTING} names"
             )

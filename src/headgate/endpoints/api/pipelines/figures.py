@@ -1,4 +1,4 @@
-"""Figures of a run, as far as the caller may learn them: how many rows a table has is for callers that may read it."""
+"""Figures of a run that the caller may see: row counts of a table are only for callers that may read the table."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -14,20 +14,20 @@ from headgate.pipelines.execution.run_log import METRICS, PROGRESS, ROWS_LINE
 
 _TABLE: Final = "table"
 _WORK: Final = frozenset(("stages", "stages_done", "tasks", "tasks_done"))
-"""How far Spark is. The other figures of the progress are rows and bytes that it has read and written."""
+"""The figures of Spark's progress in stages and tasks. The other figures count rows and bytes that were read and written."""
 
 
 class VisibleFigures:
-    """Says which figures of runs the caller may learn at one moment."""
+    """Filters the figures of runs for one caller at one time."""
 
     def __init__(self, moment: Evaluation) -> None:
         self._moment = moment
         self.reads = cache(self._reads)
 
     def of(self, pipeline: Resource, figures: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return `progress` and `metrics` of a run, without what counts rows that the caller may not read.
+        """Return `progress` and `metrics` of a run, without counts of rows that the caller may not read.
 
-        Where the access model has `view_metrics` for a pipeline of this type, that alone decides.
+        If the access model has `view_metrics` for a pipeline of this type, only that action decides.
         """
         progress, metrics = figures.get(PROGRESS, {}), figures.get(METRICS, {})
         whole = self._may(pipeline, "view_metrics")
@@ -42,7 +42,10 @@ class VisibleFigures:
         }
 
     def _reads_counted(self, metric: str, *, whole: bool) -> bool:
-        """Return whether the caller may learn a metric: that of a table by its name, any other by all of the tables."""
+        """Return whether the caller may see a metric.
+
+        The metric of a table needs `select` on the table; any other metric needs it on all tables of the pipeline (`whole`).
+        """
         if not metric.startswith(ROWS_LINE):
             return whole
         found = self._moment.facts.find(tuple(metric.removeprefix(ROWS_LINE).split(".")))
@@ -64,7 +67,7 @@ class VisibleFigures:
         return found is not None and bool(self._may(found, "select"))
 
     def _may(self, found: Resource, verb: str) -> bool | None:
-        """Return whether the caller may do this; None if the access model there has no such action."""
+        """Return whether the caller may do an action; None if the governing access model has no such action."""
         moment, action = self._moment, f"{found.type}.{verb}"
         model = model_for(moment.answers.models, moment.facts, found.type, found.id)
         if model is None or not model_has_action(model, action):

@@ -1,4 +1,4 @@
-"""Lineage: what runs read and wrote, as OpenLineage events, and what a table came of and what came of it."""
+"""Lineage: the reads and writes of runs as OpenLineage events, and the upstream and downstream tables of a table."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,7 +28,7 @@ router = APIRouter(tags=["lineage"])
 
 
 class LineageEventPage(BaseModel):
-    """A page of OpenLineage run events, the newest runs first; `next` is None at the end."""
+    """A page of OpenLineage run events, the newest runs first; `next` is null at the end."""
 
     items: list[dict[str, Any]]
     next: str | None
@@ -36,9 +36,10 @@ class LineageEventPage(BaseModel):
 
 
 class LineageStep(BaseModel):
-    """A run made `target` of `source`. `columns` says which columns of the target came of which of the source's.
+    """One step of the lineage: a run wrote `target` from `source`.
 
-    `distance` is 1 next to what was asked about, and so on.
+    `columns` maps columns of the target to the columns of the source that they were derived from. `distance` is 1 for a step
+    that begins or ends at the requested table, 2 for the next step, and so on.
     """
 
     source: str
@@ -50,7 +51,7 @@ class LineageStep(BaseModel):
 
 
 class Lineage(BaseModel):
-    """What a table came of, and what came of it, by the newest runs that succeeded, as far as the caller may see them."""
+    """The upstream and downstream steps of a table, by the newest successful runs that the caller may see."""
 
     of: str
     upstream: list[LineageStep]
@@ -64,7 +65,7 @@ def get_lineage(
     moment: CurrentEvaluation,
     of: Annotated[Called, Query(description="a table, or a connection")],
 ) -> dict[str, Any]:
-    """Show what a table came of, and what came of it, through every pipeline and table that the caller may see."""
+    """Get the upstream and downstream lineage of a table, through all pipelines and tables that the caller may see."""
     found, known = moment.resource(of), list(_steps(organization, moment))
     return {
         "of": moment.name(found.id),
@@ -79,11 +80,14 @@ def list_lineage_events(
     request: Request,
     organization: CurrentOrganization,
     moment: CurrentEvaluation,
-    pipeline: Annotated[Called | None, Query(description="only of this pipeline")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="of so many runs at most")] = 50,
-    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
+    pipeline: Annotated[Called | None, Query(description="only events of this pipeline")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="maximum number of runs")] = 50,
+    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the previous page")] = None,
 ) -> Any:
-    """Read the runs that the caller may see as OpenLineage events, newest first; with `Accept: application/x-ndjson` all."""
+    """List the runs that the caller may see as OpenLineage events, newest runs first.
+
+    With `Accept: application/x-ndjson`, the response has all of them, one event per line.
+    """
     wanted = RunFilter(
         pipeline=moment.resource(pipeline).id if pipeline is not None else None,
         before=None if cursor is None else read_cursor(cursor),
@@ -104,7 +108,7 @@ def list_lineage_events(
 def _build_event_source(
     organization: Organization, moment: Evaluation
 ) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
-    # Imported here: the library takes a while to load, and who asks for no events does without.
+    # Imported late: the library loads slowly, and only this route needs it.
     from headgate.pipelines.lineage.events import EventBuilder  # noqa: PLC0415 (loaded late)
 
     sees, figures = cache(moment.sees), VisibleFigures(moment)

@@ -1,4 +1,4 @@
-"""Pipelines: their definitions, streams and states. Runs are in `triggers` and `runs`."""
+"""Pipelines: their definitions, streams and states. For runs, see `triggers` and `runs`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,11 +49,14 @@ router = APIRouter(tags=["pipelines"])
 _TRIES = 5
 
 _WITHOUT_DEFINITION = ("notebook", "job")
-"""Types that are pipelines and have no definition yet: they follow with their sandbox."""
+"""Types of pipelines that have no definition yet: definitions for them will come with their sandbox."""
 
 
 class PipelineSummary(BaseModel):
-    """A pipeline. Its runs use the rights of `run_as`: of whoever saved its definition last."""
+    """A pipeline. Its runs use the privileges of `run_as`.
+
+    This is the service principal that its definition names, else the principal that saved its definition last.
+    """
 
     id: str
     kind: str
@@ -64,7 +67,7 @@ class PipelineSummary(BaseModel):
 
 
 class Pipeline(PipelineSummary):
-    """A pipeline with its definition, None where it has none, and its version."""
+    """A pipeline with its version and its definition, null if it has none."""
 
     definition: dict[str, Any] | None
     version: str
@@ -72,7 +75,7 @@ class Pipeline(PipelineSummary):
 
 
 class ClusterAssignment(StrictSchema):
-    """Where it is to run."""
+    """The cluster to run on."""
 
     cluster: Called
 
@@ -105,16 +108,21 @@ def put_pipeline(
     credential: Presents,
     project_name: Annotated[
         Called | None,
-        Query(alias="project", description="where it lies: a project, a module, a table; else the default"),
+        Query(
+            alias="project", description="the parent: a project, a module or a table; the default project if omitted"
+        ),
     ] = None,
 ) -> dict[str, Any]:
-    """Make a pipeline, or replace its definition. From now on its runs use the caller's rights, or those of `run_as`."""
+    """Create a pipeline, or replace its definition. Its runs then use the privileges of the caller, or of `run_as`."""
     if definition.name != pipeline.rpartition(".")[2]:
-        raise InvalidError(f"the definition is of `{definition.name}`, the address says `{pipeline}`")
+        raise InvalidError(
+            f"the definition has the name `{definition.name}`, but the path names `{pipeline}`; use one name in both"
+        )
     touched = declared_io(definition)
     edges = input_edges(touched, organization.gate, caller)
     place = default_project(organization) if project_name is None else find_resource(organization, caller, project_name)
-    # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
+    # A hidden pipeline counts as missing. A caller that may create pipelines learns that the name is taken; other callers
+    # learn nothing about it.
     id = _there(organization, caller, pipeline, None if project_name is None else place) or ResourceId(new_id("pl"))
     service = definition.run_as and find_principal(organization, caller, definition.run_as, "service_principal")
     document = definition.model_dump(mode="json")
@@ -138,7 +146,7 @@ def put_pipeline(
 def get_pipeline(
     pipeline: Called, organization: CurrentOrganization, moment: CurrentEvaluation, response: Response
 ) -> dict[str, Any]:
-    """Show a pipeline with its definition."""
+    """Get a pipeline with its definition."""
     found = find_readable(organization, moment, pipeline)
     if found.type not in _pipeline_types():
         raise NotFoundError(organization.wording.hidden((pipeline,)))
@@ -152,7 +160,7 @@ def get_pipeline(
 def delete_pipeline(
     pipeline: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Delete a pipeline; the tables that it wrote stay."""
+    """Delete a pipeline. The tables that it wrote are kept."""
     id = find_resource(organization, caller, pipeline)
     return write.execute(DeletePipeline(id), of=id, id=id)
 
@@ -168,18 +176,22 @@ def add_stream(
     moment: CurrentEvaluation,
     write: Writes,
 ) -> dict[str, Any]:
-    """Add a stream to a source. From now on its runs use the caller's rights."""
+    """Add a stream to a source. The runs of the source then use the caller's privileges."""
     require_new_name(body.name)
     found, definition, write = _require_definition(organization, moment, pipeline, write)
     if len(definition.streams) >= MAX_ENTRIES:
         raise ProblemError(
-            422, "invalid", f"a definition has at most {MAX_ENTRIES:,} streams; make another for the rest"
+            422,
+            "invalid",
+            f"the definition of `{pipeline}` has the maximum of {MAX_ENTRIES:,} streams; add the stream to another one",
         )
     if any(each.name == body.name for each in definition.streams):
-        raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
+        raise ProblemError(409, "taken", f"`{pipeline}` already has a stream `{body.name}`; choose another name")
     taken = {each.table for each in list_outputs(definition.streams)} & {each.table for each in list_outputs((body,))}
     if taken:
-        raise ProblemError(409, "taken", f"there is a stream into `{taken.pop()}` already")
+        raise ProblemError(
+            409, "taken", f"another stream of `{pipeline}` already writes to `{taken.pop()}`; choose another table"
+        )
     edges = output_edges(list_outputs((body,)), organization.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     command = AddStream(found.id, edges, streams.model_dump(mode="json"))
@@ -201,7 +213,7 @@ def enable_stream(
     moment: CurrentEvaluation,
     write: Writes,
 ) -> dict[str, Any]:
-    """Have a stream count. From now on the runs use the caller's rights."""
+    """Enable a stream of a source. The runs of the source then use the caller's privileges."""
     return _switch(deployed, organization, moment, pipeline, stream, write, enabled=True)
 
 
@@ -214,7 +226,7 @@ def disable_stream(
     moment: CurrentEvaluation,
     write: Writes,
 ) -> dict[str, Any]:
-    """Leave a stream out."""
+    """Disable a stream of a source: runs do not load it."""
     return _switch(deployed, organization, moment, pipeline, stream, write, enabled=False)
 
 
@@ -229,13 +241,17 @@ def _build_state_change(verb: str) -> Callable[..., Any]:
                 return write.execute(ChangeState(id, verb, rows, run), of=id, id=id)
             except RunConflictError:  # one of them has just begun or ended
                 continue
-        raise ProblemError(409, "changed", f"the runs of `{pipeline}` do not stand still; try again")
+        raise ProblemError(
+            409,
+            "changed",
+            f"the runs of `{pipeline}` changed while the request was processed; it had no effect, retry it",
+        )
 
     return change_state
 
 
 _ALSO = {"clean_and_restart": ("{type}.resume",)}
-"""What a change of state needs besides the action of its name: what begins a run that is not there."""
+"""The further actions that a change of state needs, for example because it can start a new run."""
 
 for _verb in STATES:
     router.add_api_route(
@@ -243,7 +259,7 @@ for _verb in STATES:
         _build_state_change(_verb),
         methods=["POST"],
         name=f"{_verb}_pipeline",
-        summary=_verb.replace("_", " ").capitalize(),
+        summary=f"{_verb.replace('_', ' ').capitalize()} a pipeline",
         **DONE,
         **document_actions(f"{{type}}.{_verb}", *_ALSO.get(_verb, ())),
     )
@@ -261,18 +277,18 @@ def move_resource_to_cluster(
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
-    """Run something, or a table's services, on another cluster."""
+    """Move a pipeline, or the services of a table, to another cluster."""
     id = find_resource(organization, caller, resource_name)
     return write.execute(MoveToCluster(id, find_resource(organization, caller, body.cluster)), of=id, id=id)
 
 
 def _pipeline_types() -> tuple[str, ...]:
-    """Return the types of resources that run, or that are a question kept to be asked."""
+    """Return the types of resources that are pipelines, including saved queries and types without a definition."""
     return (*shipped_vocabulary().pipeline_kinds, *_WITHOUT_DEFINITION)
 
 
 def _require_new_stream_names(organization: Organization, pipeline: ResourceId, definition: PipelineDefinition) -> None:
-    """Raise `InvalidError` if a stream that the pipeline does not have yet has a name that nothing can be given."""
+    """Raise `InvalidError` if a new stream of the pipeline has an invalid name. Existing streams keep their names."""
     if not isinstance(definition, Streaming):
         return
     before = organization.store.document("pipeline", pipeline) or {}
@@ -283,7 +299,7 @@ def _require_new_stream_names(organization: Organization, pipeline: ResourceId, 
 
 
 def _there(organization: Organization, caller: Caller, pipeline: str, place: ResourceId | None) -> ResourceId | None:
-    """Return the pipeline of this name that the caller may see: at a place, or wherever it is the name of."""
+    """Return the pipeline of this name that the caller may see, below `place` or, without a place, anywhere; else None."""
     control = organization.control
     if place is None:
         return resolve_visible(control.answers, caller, control.now, pipeline)
@@ -339,12 +355,14 @@ def _switch(
 def _require_definition(
     organization: Organization, moment: Evaluation, name: str, write: Write
 ) -> tuple[Resource, Streaming, Write]:
-    """Return what has streams with its definition, and the write for exactly that version of it."""
+    """Return a pipeline with streams, its definition, and the write, which expects this version of the definition."""
     found = find_readable(organization, moment, name)
-    # Before the definition is read: a change in between makes it the version of an older one.
+    # Before the definition is read: after a change in between, the version is an older one, and the write is refused.
     stated = resource_version(moment.facts, organization.store, found.id)
     document = organization.store.document("pipeline", found.id)
     definition = parse_definition(document) if document is not None else None
     if not isinstance(definition, Streaming):
-        raise ProblemError(422, "invalid", f"`{name}` has no definition with streams")
+        raise ProblemError(
+            422, "invalid", f"`{name}` has no streams; name a source or an integration with a definition"
+        )
     return found, definition, replace(write, if_match=write.if_match or stated)

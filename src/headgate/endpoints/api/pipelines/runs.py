@@ -1,4 +1,4 @@
-"""Runs of pipelines: how they go and went, and ending them. `triggers` begins them."""
+"""Runs of pipelines: their state, progress and log, and cancellation. `triggers` starts them."""
 
 import base64
 import json
@@ -39,15 +39,18 @@ _LOGS = "see_logs"
 _AT_A_TIME = 200
 _TRIES = 5
 
-_NO_CURSOR = ProblemError(422, "invalid", "this is no cursor of this list; begin again without one")
+_NO_CURSOR = ProblemError(
+    422, "invalid", "`cursor` is not a cursor of the list; leave it out to begin with the first page"
+)
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "refused"]
 
 
 class RunSummary(BaseModel):
-    """A run of a pipeline: its state, what began it, and its times (seconds since the epoch).
+    """A run of a pipeline: its state, its trigger, and its times (seconds since the epoch).
 
-    `why` says what it waits for, or why it failed or was refused, to who may read its log. `attempts` were begun so far.
+    `why` is the reason why it waits, failed or was refused; null for a caller that may not read its log. `attempts` is the
+    number of attempts that were started.
     """
 
     run: str
@@ -68,7 +71,7 @@ class RunSummary(BaseModel):
 
 
 class RunLogEntry(BaseModel):
-    """A line of a run's log, and when it was said (seconds since the epoch)."""
+    """A line of a run's log, with the time at which it was written (seconds since the epoch)."""
 
     number: int
     at: float
@@ -76,9 +79,9 @@ class RunLogEntry(BaseModel):
 
 
 class Run(RunSummary):
-    """A run with how far Spark is, what it has counted, and the beginning of its log, as far as the caller may read it.
+    """A run with Spark's progress, its metrics, and the first lines of its log if the caller may read the log.
 
-    Counts of rows are for callers that may read the tables, or view the metrics of a table service.
+    Row counts are only for callers that may read the tables, or that may view the metrics of a table service.
     """
 
     progress: dict[str, float]
@@ -88,7 +91,7 @@ class Run(RunSummary):
 
 
 class RunLogPage(BaseModel):
-    """A part of a run's log. `next` is what to ask for the following part after; `ended` says that nothing follows."""
+    """A page of a run's log. `next` is the `after` of the next page; `ended`: no more lines follow."""
 
     items: list[RunLogEntry]
     next: int
@@ -101,11 +104,11 @@ def list_runs(
     moment: CurrentEvaluation,
     pipeline: Annotated[Called | None, Query()] = None,
     state: Annotated[State | None, Query()] = None,
-    since: Annotated[Time | None, Query(description="only those that were queued at this time or later")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many entries at most")] = 50,
-    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
+    since: Annotated[Time | None, Query(description="only runs queued at this time or later")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="maximum number of runs")] = 50,
+    cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the previous page")] = None,
 ) -> dict[str, Any]:
-    """List the runs of a pipeline, or of every pipeline, whose runs the caller may see, the newest first."""
+    """List the runs that the caller may see, of one or of all pipelines, newest first."""
     wanted = RunFilter(
         pipeline=moment.resource(pipeline).id if pipeline is not None else None,
         states=None if state is None else (state,),
@@ -124,7 +127,7 @@ def list_runs(
 
 @router.get("/runs/{run}", response_model=Run, **document_actions("{type}.see_runs"))
 def get_run(run: Called, organization: CurrentOrganization, moment: CurrentEvaluation) -> dict[str, Any]:
-    """Show a run's state, progress and figures, and how its log begins."""
+    """Get a run, with its progress, its metrics and the first lines of its log."""
     row, pipeline = visible_run(organization, moment, run)
     said = organization.store.log_lines(row.run) if may_read(moment, pipeline) else ()
     return {
@@ -140,16 +143,16 @@ def get_run_log(
     run: Called,
     organization: CurrentOrganization,
     moment: CurrentEvaluation,
-    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="only what was said after this line")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000, description="so many lines at most")] = 1000,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="only lines after this line number")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="maximum number of lines")] = 1000,
 ) -> dict[str, Any]:
-    """Show a part of a run's log."""
+    """Get a page of a run's log."""
     row, pipeline = visible_run(organization, moment, run)
     if not may_read(moment, pipeline):
         organization.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
     said = organization.store.log_lines(row.run, after, limit)
     items = [_format_log_line(each) for each in said]
-    # The state was read before the lines: whoever has heard the last word of an ended run has heard all.
+    # The state was read before the lines: if the run had ended by then, these lines are complete.
     over = row.ended is not None and len(said) < limit
     return {"items": items, "next": said[-1].number if said else after, "ended": over}
 
@@ -158,27 +161,31 @@ def get_run_log(
 def cancel_run(
     run: Called, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """End a run before its time, or take it from the queue."""
+    """Cancel a run: stop it, or remove it from the queue."""
     for _ in range(_TRIES):
         row, _pipeline = visible_run(organization, moment, run)
         try:
             return write.execute(CancelRun(row), id=run)
         except RunConflictError:  # it has just begun or ended
             continue
-    raise ProblemError(409, "changed", f"the run `{run}` does not stand still; try again")
+    raise ProblemError(
+        409,
+        "changed",
+        f"the run `{run}` changed while the request was processed; it was not cancelled, retry the request",
+    )
 
 
 def visible_run(organization: Organization, moment: Evaluation, run: str) -> tuple[RunRow, Resource]:
-    """Return a run that the caller may see, with its pipeline. Raises the same `NotFoundError` for any other."""
+    """Return a run with its pipeline. A missing run and a run that the caller may not see raise the same `NotFoundError`."""
     row = organization.store.run(RunId(run))
     pipeline = moment.facts.resources.get(row.pipeline) if row else None
     if row is None or pipeline is None or not may_see(moment, pipeline):
-        raise NotFoundError(f"there is no run `{run}` that you may see")
+        raise NotFoundError(f"there is no run `{run}` that you may see; `GET /api/v1/runs` lists the runs")
     return row, pipeline
 
 
 def runs_for(store: Store, moment: Evaluation, wanted: RunFilter) -> Iterator[tuple[RunRow, Resource]]:
-    """Yield the runs that are wanted and that the caller may see, newest first, each with its pipeline."""
+    """Yield the runs that match the filter and that the caller may see, newest first, each with its pipeline."""
     seen = dict[ResourceId, Resource | None]()
     while rows := store.runs(wanted, _AT_A_TIME):
         for row in rows:
@@ -192,13 +199,13 @@ def runs_for(store: Store, moment: Evaluation, wanted: RunFilter) -> Iterator[tu
 
 
 def may_see(moment: Evaluation, pipeline: Resource) -> bool:
-    """Say whether the caller may see the runs of a pipeline."""
+    """Return whether the caller may see the runs of a pipeline."""
     known = next((each for each in _SEEING if find_known_action(moment, pipeline, each)), None)
     return known is not None and _may(moment, pipeline, known)
 
 
 def find_known_action(moment: Evaluation, found: Resource, verb: str) -> str | None:
-    """Return the action of this verb on a resource, if the access model there knows it."""
+    """Return the action of this verb on a resource, or None if the governing access model does not have it."""
     action = f"{found.type}.{verb}"
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
     return action if model is not None and model_has_action(model, action) else None
@@ -230,7 +237,7 @@ def _format_log_line(line: RunLogLine) -> dict[str, Any]:
 
 
 def may_read(moment: Evaluation, pipeline: Resource) -> bool:
-    """Say whether the caller may read what the runs of a pipeline have said."""
+    """Return whether the caller may read the logs of a pipeline's runs."""
     return find_known_action(moment, pipeline, _LOGS) is None or _may(moment, pipeline, _LOGS)
 
 
@@ -240,12 +247,12 @@ def _may(moment: Evaluation, pipeline: Resource, verb: str) -> bool:
 
 
 def cursor_at(row: RunRow) -> str:
-    """Return the cursor of what comes after a run."""
+    """Return the cursor for the runs after a run."""
     return base64.urlsafe_b64encode(json.dumps([row.queued, row.run]).encode()).decode()
 
 
 def read_cursor(cursor: str) -> tuple[float, RunId]:
-    """Return when the last run before was queued, and which it was. Raises `ProblemError`."""
+    """Return the queue time and the id of the last run of the previous page. Raises `ProblemError` for an invalid cursor."""
     try:
         queued, run = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         last = float(queued), RunId(str(run))

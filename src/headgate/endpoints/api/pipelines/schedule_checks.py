@@ -1,4 +1,4 @@
-"""That the schedule of a pipeline does not have it follow itself."""
+"""Cycle check of schedules: a pipeline must not run after itself."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,10 @@ from headgate.pipelines.scheduling.scheduler import has_cycle, same_project
 def require_acyclic_schedule(
     organization: Organization, caller: Caller, name: str, place: ResourceId, after: str | None
 ) -> None:
-    """Raise `InvalidError` if a pipeline would come after itself, as far as the caller may see what it comes after."""
+    """Raise `InvalidError` if a pipeline would run after itself, directly or through other pipelines.
+
+    Only pipelines that the caller may see are checked, so that the error reveals no hidden schedule.
+    """
     if after is None:
         return
     control, documents = organization.control, organization.store.documents("pipeline")
@@ -31,5 +34,9 @@ def require_acyclic_schedule(
                 schedule = documents[each.id].get("schedule") or {}
                 yield from filter(None, (schedule.get("after"),))
 
+    if after == name:
+        raise InvalidError(f"`schedule.after` of `{name}` names `{name}` itself; name another pipeline")
     if has_cycle(name, before):
-        raise InvalidError(f"`{name}` would come after itself: `{after}` comes after it, or is it")
+        raise InvalidError(
+            f"`{name}` would run after itself: `schedule.after` is `{after}`, which runs after `{name}`; remove the cycle"
+        )

@@ -1,4 +1,4 @@
-"""The SELECT of a definition, given to Spark as the caller: what it reads, and its rows."""
+"""The SELECT of a definition, executed on Spark as the caller: a check of the tables that it reads, and its rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,18 +25,18 @@ from headgate.spark.sql.statements import TOO_MANY, StatementError, StatementReq
 _SECONDS = 60.0
 _BYTES = 64 * 1024**2
 _MISTAKES = ("42", "54")
-"""The classes of SQLSTATEs of mistakes in the text, and of a text that is too large or too deep."""
+"""SQLSTATE classes of errors in the text of a statement, and of a text that is too long or nested too deeply."""
 _FAILED = "Error occurred during query planning:"
-"""How EXPLAIN begins to say that there is no plan."""
+"""The begin of the output of EXPLAIN if Spark could not plan the statement."""
 
 
 def require_inputs(
     statements: StatementStore, credential: PresentedCredential, caller: Caller, definition: Any
 ) -> None:
-    """Raise `InvalidError` for a definition whose SELECT Spark cannot read, or that does not declare what it reads.
+    """Raise `InvalidError` if Spark cannot analyze the SELECT of a definition, or if its `inputs` differ from what it reads.
 
-    What the caller may not read, and everything while Spark does not answer, is left to the runs: they are held to it.
-    What is refused to everybody is not.
+    Nothing is raised for a table that the caller may not read, or while Spark does not respond: the runs are checked then.
+    A statement that is refused to every caller does raise.
     """
     if not isinstance(definition, SelectingDefinition):
         return
@@ -46,11 +46,12 @@ def require_inputs(
         if error.condition == TOO_MANY:
             raise
         if _is_of_the_text(error):
-            raise InvalidError(f"Spark cannot read the SELECT: {error}") from None
+            raise InvalidError(f"Spark cannot analyze the SELECT of the definition: {error}") from None
         return
     explained = "\n".join(str(line) for line, *_ in answer.rows)
     if explained.startswith(_FAILED):
-        raise InvalidError(f"Spark cannot read the SELECT: {mask(explained.removeprefix(_FAILED).strip())}")
+        fault = mask(explained.removeprefix(_FAILED).strip())
+        raise InvalidError(f"Spark cannot analyze the SELECT of the definition: {fault}")
     try:
         require_same(definition.inputs, reads(explained))
     except InputsError as error:
@@ -58,7 +59,10 @@ def require_inputs(
 
 
 def _is_of_the_text(error: StatementError) -> bool:
-    """Say whether another text is the only remedy. A refusal that a right would lift says where to ask for it."""
+    """Return whether only a change of the statement's text can fix an error.
+
+    A refusal that a privilege would lift has a link to request access, so it is not such an error.
+    """
     if error.sqlstate == REFUSED_STATE:
         return split_request_link(str(error))[1] is None
     return (error.sqlstate or "").startswith(_MISTAKES)
@@ -67,7 +71,7 @@ def _is_of_the_text(error: StatementError) -> bool:
 def rows_for(
     statements: StatementStore, credential: PresentedCredential, caller: Caller, definition: SelectingDefinition
 ) -> ChartRows:
-    """Return the first rows of a definition's SELECT, with the caller's rights.
+    """Return the first rows of a definition's SELECT, executed with the caller's privileges.
 
     Raises:
         StatementError: Spark or the guard did not run the SELECT.
@@ -91,11 +95,13 @@ def _answer(
     except RowSizeError as error:
         raise ProblemError(413, "too-large", str(error)) from None
     except (OverflowError, ValueError) as error:
-        raise ProblemError(400, "statement-failed", f"a value cannot be shown ({error}); cast it") from None
+        raise ProblemError(
+            400, "statement-failed", f"a value of the result cannot be converted to JSON ({error}); cast its column"
+        ) from None
     finally:
         reading.close()
 
 
 def _of(batch: Any) -> Iterator[tuple[Any, ...]]:
-    # Column by column: two of them may have one name.
+    # By position: two columns may have the same name.
     return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -1,4 +1,4 @@
-"""What begins runs: somebody who asks for one, for a range, or for one again."""
+"""Triggers of runs: a caller starts a run, a backfill for a range, or a retry."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,23 +29,29 @@ from headgate.pipelines.kinds import kind_of, parse_definition
 router = APIRouter(tags=["pipelines"])
 
 _MOST = 1000
-"""So many runs of one backfill at most."""
+"""The maximum number of runs of one backfill."""
 
 MOST_QUEUED = 10_000
-"""So many runs of one pipeline are queued at most: the workers read the queue in every round."""
+"""The maximum number of queued runs of one pipeline. It is bounded because the workers read the queue in every round."""
 
 _NEXT = 0.001
-"""So many seconds later each of them is due, so that they begin in their order."""
+"""Seconds between the due times of the runs of a backfill, so that they start in order."""
 
-_FITTING = "with a `step`, `since` and `until` are both whole numbers, both dates or both times"
+_FITTING = (
+    "`since`, `until` and `step` do not fit together; give two integers and an integer `step`, or two dates or two times "
+    "and a duration"
+)
+_UNREADABLE = "`since` or `until` is not an integer, a date or a time; give one of these, or leave out `step`"
+_NO_END = "a backfill with a `step` needs both `since` and `until`; add the missing one"
 
 Value = Annotated[int | Annotated[Text, Field(max_length=200)], Field(description="a value of the cursor")]
 
 
 class BackfillCreate(StrictSchema):
-    """The rows from `since` to before `until`; without one of them, the range is open there.
+    """A range of cursor values: from `since` (inclusive) to `until` (exclusive). Without one of them, that end is open.
 
-    With a `step`, each part is a run of its own: a number for numbers, a duration as in `P1D` for dates and times.
+    With a `step`, every part of the range is loaded by a run of its own. The step is an integer for integers, and a
+    duration such as `P1D` for dates and times.
     """
 
     since: Value | None = None
@@ -53,17 +59,21 @@ class BackfillCreate(StrictSchema):
     step: Annotated[int, Field(gt=0)] | timedelta | None = None
 
     def ranges(self) -> list[tuple[str | None, str | None]]:
-        """Return the range of each run. Raises `InvalidError` for one that there is not."""
+        """Return the range of each run. Raises `InvalidError` for an open range with a `step`, and for an invalid range."""
         if self.since is None and self.until is None:
-            raise InvalidError("a range begins or ends somewhere; say `since`, `until` or both")
+            raise InvalidError("the backfill has no range; give `since`, `until` or both")
         if self.step is None:
             return [(_text(self.since), _text(self.until))]
+        if self.since is None or self.until is None:
+            raise InvalidError(_NO_END)
         try:
             found = list(islice(_parts(_read(self.since), _read(self.until), self.step), _MOST + 1))
         except (TypeError, OverflowError):
             raise InvalidError(_FITTING) from None
-        if not 0 < len(found) <= _MOST:
-            raise InvalidError(f"a backfill is 1 to {_MOST} runs; choose another range or `step`")
+        if not found:
+            raise InvalidError("the range of the backfill is empty; give a `since` that is before `until`")
+        if len(found) > _MOST:
+            raise InvalidError(f"the backfill has more than {_MOST} runs; choose a smaller range or a larger `step`")
         return [(_text(since), _text(until)) for since, until in found]
 
 
@@ -71,7 +81,7 @@ class BackfillCreate(StrictSchema):
 def trigger_pipeline(
     pipeline: Called, deployed: CurrentApp, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
+    """Start a run of a pipeline: queue it to run as soon as possible. `GET /api/v1/runs/{run}` returns its state."""
     run = RunId(new_id("run"))
     target = find_resource(organization, caller, pipeline)
     decided = write.decide(QueueRun(run, target), id=run, run=run)
@@ -90,7 +100,7 @@ def backfill_pipeline(
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
-    """Have a pipeline run for a range of its cursor, in one run or one for each step. A dry run lists them."""
+    """Start a backfill of a pipeline for a range of its cursor, in one run or one run per step. A dry run lists the ranges."""
     id, ranges, now = find_resource(organization, caller, pipeline), body.ranges(), organization.control.now
     runs = [RunId(new_id("run")) for _ in ranges]
     commands = tuple(
@@ -111,10 +121,12 @@ def backfill_pipeline(
 def retry_run(
     run: Called, deployed: CurrentApp, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """Have a run that has ended carried out again, as a new one for the same range."""
+    """Retry a finished run: queue a new run for the same range."""
     row, _ = visible_run(organization, moment, run)
     if row.state not in ENDED_STATES:
-        raise ProblemError(409, "under-way", f"the run `{run}` is {row.state}; it can be cancelled, or waited for")
+        raise ProblemError(
+            409, "under-way", f"the run `{run}` is {row.state}; cancel it or wait until it ends, then retry it"
+        )
     again = RunId(new_id("run"))
     why = "manual" if (row.since, row.until) == (None, None) else "backfill"
     decided = write.decide(QueueRun(again, row.pipeline, why, None, row.since, row.until), id=again, run=again)
@@ -125,20 +137,20 @@ def retry_run(
 
 
 def _read(value: int | str | None) -> Any:
-    """Return the number, date or time that a text is."""
+    """Return the integer, date or time in a text. Raises `InvalidError` for another text."""
     if not isinstance(value, str):
         return value
     for kind in (int, date.fromisoformat, datetime.fromisoformat):
         with suppress(ValueError):
             return kind(value)
-    raise InvalidError(_FITTING)
+    raise InvalidError(_UNREADABLE)
 
 
 def _parts(since: Any, until: Any, step: Any) -> Iterator[tuple[Any, Any]]:
     while since < until:
         end = min(since + step, until)
-        if end <= since:  # less than a day from a date, or backwards
-            raise InvalidError("a `step` goes forward, from dates by whole days")
+        if end <= since:  # a step of less than a day from a date, or not a positive one
+            raise InvalidError("`step` does not lead forward; give a positive duration, of whole days for dates")
         yield since, end
         since = end
 
@@ -148,7 +160,7 @@ def _text(value: object) -> str | None:
 
 
 def _require_ranges(organization: Organization, pipeline: ResourceId) -> None:
-    """Raise `InvalidError` for a pipeline whose runs are never about a part of the past."""
+    """Raise `InvalidError` for a pipeline that does not support backfills of a range."""
     document = organization.store.document("pipeline", pipeline)
     definition = parse_definition(document) if document is not None else None
     whole = kind_of(definition).whole(definition) if definition is not None else None
@@ -157,13 +169,18 @@ def _require_ranges(organization: Organization, pipeline: ResourceId) -> None:
 
 
 def _require_room(deployed: AppState, organization: Organization, pipeline: ResourceId, more: int = 1) -> None:
-    """Raise `ProblemError` unless the organization has Spark here and the pipeline may have so many more queued runs."""
+    """Raise `ProblemError` unless the organization has Spark on this server, and the queue has room for `more` runs."""
     if not deployed.has_spark(organization):
-        raise ProblemError(409, "not-served", "this organization has no Spark here, on which its pipelines could run")
+        raise ProblemError(
+            409,
+            "not-served",
+            "the organization has no Spark on this server, so its pipelines cannot run; "
+            "ask the operator to add its id to `HEADGATE_SPARK_ORGANIZATIONS`",
+        )
     queued = organization.store.count_runs(RunFilter(pipeline, states=(QUEUED,)))
     if queued + more > MOST_QUEUED:
         detail = (
             f"the pipeline has {queued:,} queued runs, and at most {MOST_QUEUED:,} may be queued; "
-            "wait until some have ended, or cancel some"
+            "wait until some of them have finished, or cancel some"
         )
         raise ProblemError(409, "queue-full", detail)

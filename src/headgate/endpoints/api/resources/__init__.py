@@ -1,1 +1,1 @@
-"""Resources over the API: organizations, projects, connections, models and what lies in them."""
+"""Resources over the API: organizations, projects, connections, access models and all other resources."""

@@ -1,4 +1,4 @@
-"""Friendlier addresses for some types of resources: the same as `/resources`, with the type said and a usual parent."""
+"""Aliases of `/resources` for some types of resources, with the type in the path and a default parent."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ def _list(noun: _Noun) -> Callable[..., Any]:
 
 
 class _AliasCreate(StrictSchema):
-    # Each noun replaces the default of its parent.
+    # `_create` replaces the default of `parent` for each noun.
     name: Title
     parent: Called = ORGANIZATION_NAME
     relations: Edges = Field(default_factory=dict)

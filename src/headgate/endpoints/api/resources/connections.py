@@ -1,4 +1,4 @@
-"""Connections: places outside the lake that pipelines may read and write. No answer holds a secret of one."""
+"""Connections: targets outside the lake that pipelines may read and write. No response contains the secret of a connection."""
 
 import os
 from typing import Annotated, Any, Literal
@@ -42,7 +42,7 @@ Headers = Annotated[dict[str, str], Field(max_length=50)]
 
 
 class PostgreSqlConnectionCreate(StrictSchema):
-    """A PostgreSQL database, and as whom it is entered. The password is never shown again."""
+    """A PostgreSQL database, and the user and password to log in with. No response contains the password."""
 
     host: Annotated[Text, Field(max_length=253)]
     port: int = Field(default=5432, ge=1, le=65535)
@@ -53,16 +53,16 @@ class PostgreSqlConnectionCreate(StrictSchema):
 
 
 class HttpConnectionCreate(StrictSchema):
-    """An HTTP API, and the headers that it is asked with; their values are never shown again."""
+    """An HTTP API, and the headers of the requests to it. No response contains the values of the headers."""
 
     base_url: Annotated[Text, Field(max_length=2000)]
     headers: Headers = Field(default_factory=dict[str, str])
 
 
 class ConnectionCreate(StrictSchema):
-    """A folder of the server's machine, a PostgreSQL database or an HTTP API, for the pipelines of a project.
+    """A connection to a folder on the server's machine, a PostgreSQL database or an HTTP API, for the pipelines of a project.
 
-    Where no project is named, of the only one.
+    Without `project`, it is created in the organization's default project.
     """
 
     name: Title
@@ -73,20 +73,23 @@ class ConnectionCreate(StrictSchema):
 
     @model_validator(mode="after")
     def _one(self) -> "ConnectionCreate":
-        if sum(each is not None for each in (self.folder, self.postgresql, self.http)) != 1:
-            raise ValueError("say one of `folder`, `postgresql` and `http`")
+        count = sum(each is not None for each in (self.folder, self.postgresql, self.http))
+        if count == 0:
+            raise ValueError("the connection has no target; give one of `folder`, `postgresql` and `http`")
+        if count > 1:
+            raise ValueError("the connection has several targets; give only one of `folder`, `postgresql` and `http`")
         return self
 
 
 class ConnectionSecret(StrictSchema):
-    """Another secret: the password of a database, or all headers of an HTTP API."""
+    """A new secret: the password of a database, or all headers of an HTTP API."""
 
     password: Password | None = None
     headers: Headers | None = None
 
 
 class Connection(BaseModel):
-    """A connection, and what is behind it as far as it is no secret."""
+    """A connection and its target, without secrets."""
 
     id: str
     name: str
@@ -99,7 +102,7 @@ class Connection(BaseModel):
     sslmode: str | None = None
     base_url: str | None = None
     refused: str | None = None
-    """Why the operator's settings keep pipelines from reaching it; None where they allow it."""
+    """The reason why the operator's egress rules forbid the connection; None if they allow it."""
     revision: int
 
 
@@ -122,14 +125,14 @@ def create_connection(
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
-    """Declare a place. Who makes a connection lends its use to others by assignments."""
+    """Create a connection. Other users may use it in pipelines after they are assigned a role on it."""
     place = default_project(organization) if body.project is None else find_resource(organization, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
     encrypted = _encrypt(deployed.vault, id, secret)
     command = CreateConnection(id, place, body.name, behind, encrypted)
     decided = write.decide(command, of=id, id=id, name=body.name)
-    # After the decision, so that no caller without the privilege has the server look up host names.
+    # After the decision, so that a caller without the privilege cannot make the server resolve host names.
     fault = deployed.egress(organization).fault(behind.document())
     if fault is not None:
         raise InvalidError(fault)
@@ -147,7 +150,7 @@ def create_connection(
 def get_connection(
     connection: Called, deployed: CurrentApp, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
-    """Show what is behind a connection."""
+    """Get a connection and its target, without its secret."""
     found = find_readable(organization, moment, connection)
     document = organization.store.document(CONNECTION, found.id)
     if found.type != _TYPE or document is None:
@@ -165,12 +168,12 @@ def put_connection_secret(
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
-    """Put another secret in the place of a connection's; runs that connect from now on use that."""
+    """Replace the secret of a connection. Runs that connect after this use the new secret."""
     id = find_resource(organization, caller, connection)
     document = organization.store.document(CONNECTION, id) or {}
     secret = secret_of(str(document.get("kind", _TYPE)), body.password, body.headers)
     if body.password is None and body.headers is None:
-        raise InvalidError("say the new `password`, or the new `headers`")
+        raise InvalidError("the request has no new secret; give `password` or `headers`")
     encrypted = _encrypt(deployed.vault, id, secret) or {}
     answer = write.execute(ChangeSecret(id, encrypted), of=id, id=id)
     _reencrypt(deployed.vault, organization, id, encrypted, secret)
@@ -181,7 +184,7 @@ def put_connection_secret(
 def delete_connection(
     connection: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Delete a connection; what declares it can no longer reach what was behind it."""
+    """Delete a connection. Pipelines that declare it can no longer reach its target."""
     id = find_resource(organization, caller, connection)
     return write.execute(DeleteConnection(id), of=id, id=id)
 
@@ -193,8 +196,8 @@ def _behind(body: ConnectionCreate) -> ConnectionTarget:
 
 
 def _warning(behind: ConnectionTarget) -> str | None:
-    """Return what pipelines would not find, of a place that they may reach."""
-    # `Path.is_dir` raises where the server may not look.
+    """Return a warning if the folder of a connection does not exist yet, else None."""
+    # `Path.is_dir` raises an error for a folder that the server may not read.
     if isinstance(behind, Folder) and not os.path.isdir(behind.path):  # noqa: PTH112
         return f"there is no folder `{behind.path}` on the server's machine yet; create it before a run uses it"
     return None

@@ -1,4 +1,4 @@
-"""The access models of the deployment: what they say, as data."""
+"""The access models of the deployment, as data."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ router = APIRouter(tags=["models"])
 
 
 class ModelSummary(BaseModel):
-    """An access model: its version, the hash of its source, and whether it decides anything in this organization."""
+    """An access model: its version, the hash of its source, and whether it is in force somewhere in the organization."""
 
     name: str
     version: int
@@ -27,7 +27,10 @@ class ModelSummary(BaseModel):
 
 
 class ModelType(BaseModel):
-    """A type of the tree under a model: the model's own word for it, and what it lies under."""
+    """A resource type of an access model: the model's own word for it, and the types that can be its parent.
+
+    A resource of an `implicit` type is created together with its parent.
+    """
 
     name: str
     word: str
@@ -36,7 +39,7 @@ class ModelType(BaseModel):
 
 
 class ModelSetting(BaseModel):
-    """A switch: on which type it is set, its values, and the one that holds until it is set."""
+    """A setting of an access model: the type of resources that it is set on, its possible values and its default."""
 
     name: str
     on: str
@@ -45,7 +48,11 @@ class ModelSetting(BaseModel):
 
 
 class ModelRole(BaseModel):
-    """A role: where and to whom it is assigned, what it includes, and while which conditions an assignment counts."""
+    """A role of an access model.
+
+    `on` are the types that it is assigned on, `to` the kinds of subjects that can hold it, `includes` the roles that it
+    contains, and `when` the conditions under which an assignment is effective.
+    """
 
     name: str
     on: list[str]
@@ -55,7 +62,7 @@ class ModelRole(BaseModel):
 
 
 class AccessModel(ModelSummary):
-    """An access model. `matrix` says for each action which roles give it."""
+    """An access model. `matrix` maps every type and action to the roles that grant the action."""
 
     types: list[ModelType]
     settings: list[ModelSetting]
@@ -64,7 +71,7 @@ class AccessModel(ModelSummary):
 
 
 @router.get(
-    "/models", response_model=page_model(ModelSummary), **caller_only("by which rules everybody here is decided about")
+    "/models", response_model=page_model(ModelSummary), **caller_only("every caller may know the access models")
 )
 def list_models(organization: CurrentOrganization, pages: CurrentPaging) -> dict[str, Any]:
     """List the access models of the deployment."""
@@ -73,11 +80,9 @@ def list_models(organization: CurrentOrganization, pages: CurrentPaging) -> dict
     return page_of_rows(rows, pages, ("name",), organization.control.snapshot.revision, key="name")
 
 
-@router.get(
-    "/models/{model}", response_model=AccessModel, **caller_only("by which rules everybody here is decided about")
-)
+@router.get("/models/{model}", response_model=AccessModel, **caller_only("every caller may know the access models"))
 def get_model(model: Called, organization: CurrentOrganization) -> dict[str, Any]:
-    """Tell what an access model says: its types, its switches, its roles and what they give."""
+    """Get an access model: its types, settings and roles, and the actions that the roles grant."""
     found = organization.control.models.get(model)
     if found is None:
         raise NotFoundError(organization.wording.hidden((model,)))

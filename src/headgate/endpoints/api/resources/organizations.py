@@ -1,4 +1,4 @@
-"""The organization that a request is for, the ones that the caller is in, and new ones."""
+"""Organizations: the organization that a request addresses, the caller's organizations, and their creation."""
 
 import hashlib
 from collections.abc import AsyncGenerator
@@ -38,14 +38,17 @@ _CREATE, _ASSIGN_OWNER = "deployment.create_organization", "deployment.assign_ow
 
 
 class OrganizationSummary(BaseModel):
-    """An organization that the caller is in; its id or name stands in addresses, as `/o/{organization}/api/v1/...`."""
+    """An organization. Its id or name selects it in paths: `/o/{organization}/api/v1/...`."""
 
     id: str
     name: str
 
 
 class OrganizationDetails(OrganizationSummary):
-    """The organization: its home model, the model of its ownership tree if there is one, and until when its glass is broken."""
+    """The organization: its home model (`model`) and the model of its ownership tree (`tree`), or null without one.
+
+    `break_glass` is the end of the break-glass access that is active in the organization (seconds since the epoch), or null.
+    """
 
     model: str
     tree: str | None
@@ -56,16 +59,16 @@ class OrganizationDetails(OrganizationSummary):
 
 
 class OrganizationPatch(StrictSchema):
-    """What the organization is called."""
+    """The name of the organization."""
 
     name: Title
 
 
 class OrganizationCreate(StrictSchema):
-    """An organization to begin: its home model, and that of its ownership tree, if any.
+    """A new organization: its home model (`model`) and the model of its ownership tree (`tree`), if any.
 
-    `owner` is the login name or id of a user of the deployment, the caller if left out. `domain` is the e-mail domain that
-    it is for, where the deployment's model asks for one.
+    `owner` is the login name or id of a user of the deployment; the caller if omitted. `domain` is the e-mail domain of the
+    organization, if the deployment's model requires one.
     """
 
     name: Title
@@ -76,15 +79,17 @@ class OrganizationCreate(StrictSchema):
 
 
 class OrganizationCreated(OrganizationSummary):
-    """An organization that was begun, or would be."""
+    """The created organization; for a dry run, the organization that would be created."""
 
     revision: int
     dry_run: bool = False
 
 
-@router.get("/organization", response_model=OrganizationDetails, **caller_only("who is in it knows where that is"))
+@router.get(
+    "/organization", response_model=OrganizationDetails, **caller_only("every member may know the organization")
+)
 def get_organization(deployed: CurrentApp, organization: CurrentOrganization, response: Response) -> dict[str, Any]:
-    """Tell about the organization that the request is for."""
+    """Get the organization that the request addresses."""
     facts, id = organization.control.snapshot, organization.id
     shown = set_etag(response, organization, facts, id)
     return {
@@ -107,7 +112,7 @@ def get_organization(deployed: CurrentApp, organization: CurrentOrganization, re
 def update_organization(
     body: OrganizationPatch, deployed: CurrentApp, organization: CurrentOrganization, write: Writes
 ) -> dict[str, Any]:
-    """Give the organization another name. What else it is, the deployment says."""
+    """Rename the organization. Its other attributes are managed by the operator."""
     id = organization.id
     decided = write.decide(RenameOrganization(body.name), id, id=id, name=body.name)
     if not write.dry_run:
@@ -122,7 +127,7 @@ def update_organization(
 
 @router.delete("/organization", **DONE, **document_actions("organization.delete"))
 def delete_organization(deployed: CurrentApp, organization: CurrentOrganization, write: Writes) -> dict[str, Any]:
-    """End the organization: nobody is in it any more. Its log stays, for the operator."""
+    """Delete the organization and remove all principals from it. Its log is kept for the operator."""
     id = organization.id
     decided = write.decide(EndOrganization(), id, id=id)
     require_removable(deployed.organizations, id)
@@ -134,10 +139,12 @@ def delete_organization(deployed: CurrentApp, organization: CurrentOrganization,
 
 
 @router.get(
-    "/organizations", response_model=page_model(OrganizationSummary), **caller_only("they are the caller's own")
+    "/organizations",
+    response_model=page_model(OrganizationSummary),
+    **caller_only("returns only organizations that the caller is in"),
 )
 def list_organizations(deployed: CurrentApp, who: ByAnyone, pages: CurrentPaging) -> dict[str, Any]:
-    """List the organizations that the caller is in, suspended ones too."""
+    """List the organizations that the caller is in, including suspended ones."""
     there = deployed.organizations.deployment.control.snapshot
     mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who) or each.is_suspended_for(who)]
     rows = ({"id": each.id, "name": organization_name(deployed, each)} for each in mine)
@@ -163,7 +170,7 @@ def create_organization(
     ways: CurrentAuth,
     write: Annotated[Write, Depends(open_founding_write)],
 ) -> dict[str, Any]:
-    """Begin an organization, where the deployment's model lets the caller."""
+    """Create an organization, if the deployment's model allows the caller to."""
     root, organizations = write.organization.id, deployed.organizations
     attributes = {"domain": (body.domain,)} if body.domain is not None else dict[str, tuple[str, ...]]()
     owner, name = _owner(deployed, ways, write.caller, body.owner)
@@ -179,7 +186,7 @@ def create_organization(
 
 
 def _owner(deployed: AppState, ways: CurrentAuth, caller: Caller, named: str | None) -> tuple[PrincipalId, str]:
-    """Return the id and the name of the owner-to-be; naming another user than the caller is a right of its own."""
+    """Return the id and the name of the future owner. Another owner than the caller needs `deployment.assign_owner`."""
     own = ways.authentication.user(caller.principal)
     if named is None or named == caller.principal or (own and named == own.login):
         return caller.principal, own.name if own else caller.principal
@@ -189,7 +196,7 @@ def _owner(deployed: AppState, ways: CurrentAuth, caller: Caller, named: str | N
 
 
 def _root(principal: PrincipalId, key: str | None) -> ResourceId:
-    # The same id for the same request, however often it is sent: an organization is begun once.
+    # Idempotency: repeats of a request get the same id, so the organization is created once.
     if key is None:
         return ResourceId(new_id("o"))
     return ResourceId(f"o_{hashlib.sha256(f'{len(principal)}:{principal}{key}'.encode()).hexdigest()[:32]}")

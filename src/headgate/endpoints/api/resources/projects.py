@@ -1,4 +1,4 @@
-"""Projects: what one access model governs."""
+"""Projects: parts of an organization, each governed by one access model."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ _TYPE = "project"
 
 
 class ProjectSummary(BaseModel):
-    """A project, and the access model that decides in it."""
+    """A project, and the access model that governs it."""
 
     id: str
     name: str
@@ -34,19 +34,19 @@ class ProjectSummary(BaseModel):
 
 
 class Project(ProjectSummary):
-    """A project, at a version."""
+    """A project, with its version."""
 
     version: str
 
 
 class ProjectCreate(StrictSchema):
-    """What a project is called."""
+    """The name of a project."""
 
     name: Title
 
 
 class ProjectModel(StrictSchema):
-    """The access model that is to decide in a project."""
+    """The new access model of a project."""
 
     model: Called
 
@@ -63,7 +63,7 @@ def list_projects(asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str
 def create_project(
     body: ProjectCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Make a project."""
+    """Create a project."""
     id = ResourceId(new_id("r"))
     command = CreateResource(id, _TYPE, find_resource(organization, caller, ORGANIZATION_NAME), body.name)
     return write.execute(command, id, id=id, name=body.name)
@@ -73,7 +73,7 @@ def create_project(
 def get_project(
     project: Called, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
-    """Tell about a project."""
+    """Get a project."""
     found, facts = find_visible(organization, caller, project, _TYPE), organization.control.snapshot
     shown = set_etag(response, organization, facts, found.id)
     return {**_row(facts, found), "version": shown}
@@ -83,7 +83,7 @@ def get_project(
 def update_project(
     project: Called, body: ProjectCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Give a project another name."""
+    """Rename a project."""
     found = find_visible(organization, caller, project, _TYPE)
     return write.execute(RenameResource(found.id, body.name), found.id, id=found.id, name=body.name)
 
@@ -92,7 +92,7 @@ def update_project(
 def delete_project(
     project: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Delete a project, with everything in it."""
+    """Delete a project and everything in it."""
     found = find_visible(organization, caller, project, _TYPE)
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
@@ -101,7 +101,7 @@ def delete_project(
 def put_project_model(
     project: Called, body: ProjectModel, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
-    """Have another access model decide in a project. The deployment alone does; anybody else hears so."""
+    """Change the access model of a project. Only the operator can do this; every other caller gets an error that says so."""
     found = find_visible(organization, caller, project, _TYPE)
     return write.execute(GovernProject(found.id, body.model), found.id, id=found.id)
 

@@ -1,4 +1,4 @@
-"""The resource tree as the caller may see it: any type that the access model knows at a place."""
+"""The resource tree that the caller may see: resources of every type that the access models have."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -40,7 +40,7 @@ from headgate.facts.snapshot import NO_SETTINGS, Resource
 router = APIRouter(tags=["resources"])
 
 _ELSEWHERE = ("organization", "group", "service_principal", "token", "access", "change_request")
-"""Types that have lists of their own, as they are more than resources."""
+"""Types with lists of their own, because they are more than resources."""
 
 
 class ResourceSummary(BaseModel):
@@ -53,7 +53,7 @@ class ResourceSummary(BaseModel):
 
 
 class RelationEdge(BaseModel):
-    """One end of a relation; `name` is the full name of what it leads to, None for what is hidden or gone."""
+    """One target of a relation; `name` is its full name, null if the target is hidden from the caller or deleted."""
 
     to: str
     name: str | None
@@ -62,7 +62,7 @@ class RelationEdge(BaseModel):
 
 
 class ResourceDetails(ResourceSummary):
-    """A resource: what is stated about it, its version, and the actions on it that are allowed to the caller."""
+    """A resource: its relations, attributes, settings and version, and the actions on it that the caller may do."""
 
     relations: dict[str, list[RelationEdge]]
     attributes: dict[str, list[str]]
@@ -73,7 +73,7 @@ class ResourceDetails(ResourceSummary):
 
 
 class ResourceCreate(StrictSchema):
-    """A resource to make below a parent. What is named, is named by its id or full name."""
+    """A new resource below a parent. The parent and the targets of relations are ids or full names."""
 
     type: Called
     parent: Called
@@ -83,7 +83,7 @@ class ResourceCreate(StrictSchema):
 
 
 class ResourceDescription(StrictSchema):
-    """A description in prose; empty for none."""
+    """A description as text; empty if there is none."""
 
     text: Prose = ""
 
@@ -101,7 +101,7 @@ Filter = Annotated[Called | None, Query()]
 def list_resources(
     moment: RequestedEvaluation, pages: CurrentPaging, type: Filter = None, parent: Filter = None, name: Filter = None
 ) -> dict[str, Any]:
-    """List what the caller may see: all of it, of a type, right below a parent, or of a full name."""
+    """List the resources that the caller may see. Filter them by type, by parent or by full name."""
     above = moment.resource(parent).id if parent is not None else None
     found = (
         each
@@ -121,9 +121,13 @@ def list_resources(
 def create_resource(
     body: ResourceCreate, deployed: CurrentApp, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """Make a resource of any type that the access model knows there."""
+    """Create a resource of any type that the access model allows below the parent."""
     if body.type == "connection":
-        raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
+        raise ProblemError(
+            422,
+            "invalid",
+            "a connection needs a target, which `/resources` does not take; use `POST /api/v1/connections`",
+        )
     command = build_creation(moment, body)
     name = full_name(moment.facts, command.parent, body.name)
     if body.type != "cluster":
@@ -137,7 +141,7 @@ def create_resource(
 def get_resource(
     resource: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
-    """Show one resource, and what the caller may do with it."""
+    """Get a resource, with the actions on it that the caller may do."""
     found = moment.resource(resource)
     shown = set_etag(response, organization, moment.facts, found.id)
     return {
@@ -159,7 +163,7 @@ def get_resource(
 def update_resource(
     resource: Called, body: ResourcePatch, deployed: CurrentApp, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
+    """Change one property of a resource: its name, its parent, some relations, or some attributes."""
     found = moment.resource(resource)
     command = command_from_payload(found, parse_proposal(moment, body))
     if found.type != "cluster":
@@ -171,14 +175,14 @@ def update_resource(
 
 @router.delete("/resources/{resource}", **DONE, **document_actions("{type}.delete", "{type}.drop"))
 def delete_resource(resource: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
-    """Delete a resource with everything below it. Tables go with `DROP TABLE`, which takes their data too."""
+    """Delete a resource and everything below it. Tables are deleted with `DROP TABLE`, which also deletes their data."""
     found = moment.resource(resource)
     return write.execute(DeleteResource(found.id), of=found.id, id=found.id)
 
 
 @router.get("/resources/{resource}/children", response_model=page_model(ResourceSummary), **document_actions(DISCOVER))
 def list_resource_children(resource: Called, moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
-    """List what lies right below a resource, as far as the caller may see it."""
+    """List the children of a resource that the caller may see."""
     above = moment.resource(resource).id
     below = moment.facts.children.get(above, {}).values()
     return build_resource_page(moment, (moment.facts.resources[id] for id in below), pages)
@@ -190,7 +194,7 @@ def list_resource_children(resource: Called, moment: RequestedEvaluation, pages:
 def get_resource_description(
     resource: Called, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
-    """Show the description of a resource."""
+    """Get the description of a resource."""
     found = find_readable(organization, moment, resource)
     return {"text": (organization.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
 
@@ -203,7 +207,7 @@ def get_resource_description(
 def put_resource_description(
     resource: Called, body: ResourceDescription, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
-    """Describe a resource; an empty text takes the description away."""
+    """Set the description of a resource. An empty text deletes it."""
     found = moment.resource(resource)
     return write.execute(SetDescription(found.id, body.text), of=found.id, id=found.id)
 
@@ -212,22 +216,26 @@ def put_resource_description(
 def get_resource_document(
     resource: Called, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
-    """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
+    """Get the document of a contract, a definition, a policy or a similar resource; empty if none was written."""
     found = find_readable(organization, moment, resource)
     if found.type not in DOCUMENTED:
-        raise ProblemError(422, "invalid", f"a `{found.type}` has no document")
+        raise ProblemError(
+            422,
+            "invalid",
+            f"a `{found.type}` has no document; resources of these types have one: {', '.join(DOCUMENTED)}",
+        )
     return {"document": organization.store.document(found.type, found.id) or {}}
 
 
 @router.put("/resources/{resource}/document", **DONE, **document_actions("{type}.edit", "{type}.alter"))
 def put_resource_document(resource: Called, body: Document, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
-    """Write the document of a contract, a definition, a policy and the like: any JSON object."""
+    """Replace the document of a contract, a definition, a policy or a similar resource. It can be any JSON object."""
     found = moment.resource(resource)
     return write.execute(ChangeDocument(found.id, body), of=found.id, id=found.id)
 
 
 def build_creation(moment: Evaluation, body: ResourceCreate) -> CreateResource:
-    """Return the command that makes what a body says."""
+    """Return the command that creates the resource in a body. Raises `NotFoundError` for a name that the caller may not see."""
     return CreateResource(
         ResourceId(new_id("r")),
         body.type,
@@ -239,18 +247,21 @@ def build_creation(moment: Evaluation, body: ResourceCreate) -> CreateResource:
 
 
 def build_resource_page(moment: Evaluation, found: Iterable[Resource], pages: Paging) -> dict[str, Any]:
-    """Return a page of those resources that the caller may see."""
+    """Return a page of the resources, without those that the caller may not see."""
     lines = (line(moment, each) for each in found if moment.sees(each.id))
     return page_of_rows(lines, pages, ("name", "type"), moment.facts.revision)
 
 
 def line(moment: Evaluation, found: Resource) -> dict[str, Any]:
-    """Return a resource as in a list."""
+    """Return a resource as a row of a list."""
     return {"id": found.id, "type": found.type, "name": full_name(moment.facts, found.id), "parent": found.parent}
 
 
 def find_readable(organization: Organization, moment: Evaluation, name: str) -> Resource:
-    """Return a resource whose documents the caller may read now. Raises `NotFoundError` or `PermissionDeniedError`."""
+    """Return a resource whose documents the caller may read now.
+
+    Raises `NotFoundError` if it is missing or hidden, and `PermissionDeniedError` if the caller may see but not describe it.
+    """
     found = moment.resource(name)
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
     if model is not None and model_has_action(model, f"{found.type}.describe"):

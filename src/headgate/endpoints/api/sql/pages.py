@@ -1,4 +1,4 @@
-"""Pages of the rows of a statement: each within a bounded size, few at once, and counted until their clients have read them."""
+"""Pages of the rows of a statement: of bounded size and bounded number in memory, counted until the clients have read them."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
@@ -18,11 +18,15 @@ _JSON = "application/json"
 
 
 class StatementPage:
-    """A statement with some of its rows as JSON. Enter it before it is made; `response` keeps it until it is sent."""
+    """A statement with some of its rows as JSON.
+
+    Use it as a context manager: it holds one of the places for pages in memory. `response` keeps the place until the
+    response is sent.
+    """
 
     def __init__(self, statements: StatementStore, kept: StoredStatement, caller: Caller) -> None:
         self.next: int | None = None
-        """Where the rows after it begin."""
+        """The number of the first row after the page, or None."""
         self._statements = statements
         self._kept = kept
         self._caller = caller
@@ -36,7 +40,7 @@ class StatementPage:
         await self._place.aclose()
 
     async def make(self, start: int, rows: int, *, is_kept: bool) -> None:
-        """Make it; with the id of the statement if that has more rows or `is_kept`.
+        """Build the page. It has the id of the statement if more rows follow or the statement `is_kept`.
 
         Raises:
             StatementError: the caller may not read the rows now, or too many pages are in memory.
@@ -44,7 +48,7 @@ class StatementPage:
         """
         try:
             if self._kept.rows is None:
-                # None of those that come meanwhile: they are asked for by `next`, and wait for their turn.
+                # Without the rows that arrive meanwhile: the client gets them with `next`, after waiting for its turn.
                 await anyio.to_thread.run_sync(self._make, start, 0, is_kept)
                 return
             owner = self._kept.reading.principal
@@ -52,7 +56,7 @@ class StatementPage:
             async with self._statements.making.turn(owner):
                 await anyio.to_thread.run_sync(self._make, start, rows, is_kept)
         finally:
-            # Last, so that it counts for rows that have just come, and for an error that quotes a value of them.
+            # Last, so that it also covers rows that arrived just now, and an error that quotes one of their values.
             await anyio.to_thread.run_sync(self._kept.decide_again, self._caller)
 
     def _make(self, start: int, rows: int, is_kept: bool) -> None:  # noqa: FBT001 (a thread takes no keywords)
@@ -61,12 +65,12 @@ class StatementPage:
         self._body = _encode(answer if is_kept or answer.next is not None else answer.model_copy(update={"id": None}))
 
     def response(self, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-        """Return the answer, which takes the place of the page over: it is given back when the client has read it."""
+        """Return the response, which takes over the page's place in memory and frees it when the client has read the page."""
         return _PageResponse(self._body, status, headers, self._place.pop_all())
 
 
 class _PageResponse(StreamingResponse):
-    """An answer in pieces: what the client has not read yet is still counted."""
+    """A response in chunks: the page keeps its place in memory until the client has read all of it."""
 
     def __init__(self, body: bytes, status: int, headers: Mapping[str, str] | None, place: AsyncExitStack) -> None:
         super().__init__(_pieces(body), status, {**(headers or {}), "content-length": str(len(body))}, _JSON)
@@ -85,5 +89,5 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
 
 
 def _encode(answer: Statement) -> bytes:
-    # As the model writes it: the framework's own way knows no words for numbers that are none.
+    # By the model: the framework's own encoder cannot write NaN and infinite numbers.
     return answer.model_dump_json().encode()

@@ -1,4 +1,4 @@
-"""What is sent and answered by SQL over HTTP."""
+"""Schemas of the requests and responses of SQL over HTTP."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = 10_000
-"""So many rows in one answer at most."""
+"""The maximum number of rows in one response."""
 PAGE_BYTES = 16 * 1024**2
-"""The largest answer, by the estimate of its rows as JSON."""
+"""The maximum size of one response in bytes, by an estimate of its rows as JSON."""
 ROWS_PER_PAGE = 1_000
-"""So many rows where nobody says how many."""
+"""The default number of rows in one response."""
 
 ARROW = "application/vnd.apache.arrow.stream"
 
@@ -30,7 +30,7 @@ _LARGEST = 2**63
 
 def _of_spark(value: Scalar) -> Scalar:
     if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
-        raise ValueError("an integer has at most 64 bits; write it as text and cast it")
+        raise ValueError("the integer has more than 64 bits; send it as text, and cast it in the statement")
     return value
 
 
@@ -38,10 +38,11 @@ _Parameter = Annotated[Text | bool | int | float | None, AfterValidator(_of_spar
 
 
 class StatementCreate(StrictSchema):
-    """One SQL statement, with what is wanted of it at most.
+    """One SQL statement, with limits for its result.
 
-    `parameters` are values for `:name`, or for each `?` in order. `limit` is how many rows are wanted. With `wait_seconds` it
-    is answered after that time at the latest; what is not done by then goes on, and is asked for by its id.
+    `parameters` are the values of `:name`, or of every `?` in order. `limit` is the maximum number of rows, `bytes` the maximum
+    size of the result, and `seconds` the maximum run time. With `wait_seconds`, the response comes after that time at the
+    latest; a statement that still runs continues, and `GET /api/v1/sql/{id}` returns its state and rows.
     """
 
     statement: Annotated[Text, Field(min_length=1, max_length=1_000_000)]
@@ -52,7 +53,7 @@ class StatementCreate(StrictSchema):
     wait_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None = None
 
     def to_request(self, limits: SqlLimits, *, kept: bool) -> StatementRequest:
-        """Return it within the limits of the deployment; `kept` if its rows are."""
+        """Return the statement with its limits reduced to those of the deployment; `kept`: the server stores its rows."""
         most = limits.kept_bytes if kept else limits.bytes
         rows = self.limit or (ROWS_PER_PAGE if kept else limits.rows)
         return StatementRequest(
@@ -65,14 +66,14 @@ class StatementCreate(StrictSchema):
 
 
 class StatementColumn(BaseModel):
-    """A column of a result, with its type in Spark's words."""
+    """A column of a result, with its Spark type."""
 
     name: str
     type: str
 
 
 class ProgressOfStatement(BaseModel):
-    """How far Spark says that a statement is; `bytes` are those read so far."""
+    """The progress of a statement in Spark; `bytes` is the number of bytes read so far."""
 
     stages: int
     stages_done: int
@@ -83,11 +84,11 @@ class ProgressOfStatement(BaseModel):
 
 
 class Statement(BaseModel):
-    """A statement, and its rows, column by column, once it succeeded.
+    """A statement and, once it has succeeded, its rows.
 
-    `id` is there as long as it can be asked for. `more` says that there are other rows than those that were wanted, `next`
-    where the next part of those begins: an answer has fewer rows than were asked for where more would be too large. `problem`
-    is why it failed. Bytes are written in URL-safe base64, numbers that are none as words.
+    `id` is null once the statement can no longer be requested. `more`: the result has more rows than the limit. `next` is the
+    number of the first row of the next page: a response has fewer rows than requested if more would be too large. `problem` is
+    the reason of a failure. Binary values are URL-safe base64; NaN and infinite numbers are strings.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", ser_json_inf_nan="strings")
@@ -103,27 +104,29 @@ class Statement(BaseModel):
 
 
 class RowTooLargeError(ProblemError):
-    """One row of a result is too large for an answer by itself."""
+    """One row of a result alone is too large for a response."""
 
     def __init__(self, kept: StoredStatement, row: int, size: int) -> None:
         detail = (
-            f"row {row} of the result needs up to {size / 1024**2:,.1f} MiB as JSON, and an answer has at most "
+            f"row {row} of the result needs up to {size / 1024**2:,.1f} MiB as JSON, and a response has at most "
             f"{PAGE_BYTES // 1024**2} MiB; select fewer values of the row, or ask for an Arrow stream with `Accept: {ARROW}`"
         )
         super().__init__(413, "too-large", detail, id=kept.id, row=row)
 
 
 def statement_answer(kept: StoredStatement, start: int, rows: int) -> Statement:
-    """Return a statement with so many of its rows, from one on, that fit into one answer.
+    """Return a statement with at most `rows` of its rows from `start` on, and no more than fit into one response.
 
-    Raises `ProblemError` for a value that JSON cannot hold, and `RowTooLargeError`.
+    Raises `ProblemError` for a value that JSON cannot represent, and `RowTooLargeError` if the first row does not fit.
     """
     found, left = [], 0
     if kept.rows is not None:
         try:
             found = _values(kept, kept.rows.slice(start, rows), start)
         except (OverflowError, ValueError) as error:
-            raise ProblemError(400, "statement-failed", f"a value cannot be shown ({error}); cast it") from None
+            raise ProblemError(
+                400, "statement-failed", f"a value of the result cannot be converted to JSON ({error}); cast its column"
+            ) from None
         left = max(0, kept.rows.num_rows - start - len(found))
     return Statement(
         id=kept.id,

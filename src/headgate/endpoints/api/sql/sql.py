@@ -1,4 +1,4 @@
-"""SQL over HTTP: one statement at a time, as the caller, through the same gateway as everybody."""
+"""SQL over HTTP: each request runs one statement as the caller, through the same gateway as every Spark Connect client."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -31,16 +31,19 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["sql"], dependencies=[Depends(require_spark_of_request)])
 
-GONE = "whoever sent it has gone"
-_MOST_ROWS = "how many rows are wanted at most; fewer come where more would be too large for one answer"
-_CUT = "the result is larger than one may be here; ask for less of it"
+GONE = "the client has disconnected"
+_MOST_ROWS = "maximum number of rows; the response has fewer if more would exceed its maximum size"
+_CUT = "the result exceeds the server's limit of rows or bytes; select less, or accept a part of it with `limit` or `bytes`"
 
 _TOO_LARGE = {"description": "The body, or one row of the result, is too large."}
-_OWN = caller_only("only who sent a statement knows of it, by the same token")
+_OWN = caller_only("only the caller that sent the statement can use it, with the same token")
 _RUN = caller_only("Spark's guard decides on everything that the statement touches")
 _RUN["responses"] = _RUN["responses"] | {
-    200: {"content": {ARROW: {}}, "description": "Its rows; as an Arrow stream for who accepts one."},
-    202: {"model": Statement, "description": "It is under way; `Location` says where to ask for it."},
+    200: {
+        "content": {ARROW: {}},
+        "description": "The rows of the statement; an Arrow stream if the client accepts one.",
+    },
+    202: {"model": Statement, "description": "The statement is running; `Location` is the path of its state and rows."},
     413: _RUN["responses"][413] | _TOO_LARGE,
 }
 _OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARGE}
@@ -50,11 +53,18 @@ _OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARG
 async def create_statement(
     body: StatementCreate, request: Request, deployed: CurrentApp, credential: Presents, caller: CurrentCaller
 ) -> Response:
-    """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
+    """Run a SQL statement.
+
+    A refusal is a problem with SQLSTATE 42501, the reason, the missing privilege and the link to request access.
+    """
     statements = deployed.statements
     if ARROW in request.headers.get("accept", ""):
         if body.wait_seconds is not None:
-            raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
+            raise ProblemError(
+                422,
+                "invalid",
+                "`wait_seconds` has no effect on an Arrow stream, which begins with the first rows; leave it out",
+            )
         return await _stream_rows(statements, body, request, credential, caller)
     kept = statements.start(credential, caller.principal, body.to_request(statements.limits, kept=True))
     try:
@@ -89,11 +99,13 @@ async def get_statement(
     deployed: CurrentApp,
     credential: Presents,
     caller: CurrentCaller,
-    start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
+    start: Annotated[int, Query(ge=0, description="number of the first row")] = 0,
     rows: Annotated[int, Query(ge=1, le=PAGE, description=_MOST_ROWS)] = ROWS_PER_PAGE,
-    wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
+    wait_seconds: Annotated[
+        float, Query(ge=0, le=3600, description="maximum time to wait for the statement to end")
+    ] = 0.0,
 ) -> Response:
-    """Show where a statement is, and rows of its result once there is one: those of `start` that fit into one answer."""
+    """Get the state of a statement and, once it has succeeded, the rows from `start` on that fit into one response."""
     kept = _require_statement(deployed.statements, credential, statement)
     await _wait_until_ended(kept, request, wait_seconds)
     async with StatementPage(deployed.statements, kept, caller) as page:
@@ -103,19 +115,24 @@ async def get_statement(
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
 def cancel_statement(statement: Called, deployed: CurrentApp, credential: Presents, _: CurrentCaller) -> None:
-    """End a statement if it still runs, and keep nothing of it."""
+    """Cancel a statement if it still runs, and delete its result."""
     deployed.statements.drop(_require_statement(deployed.statements, credential, statement))
 
 
 def _require_statement(statements: StatementStore, credential: PresentedCredential, id: str) -> StoredStatement:
     found = statements.find(credential, id)
     if found is None:
-        raise NotFoundError(f"there is no statement `{id}` of yours; rows are kept for a while only")
+        raise NotFoundError(
+            f"you have no statement `{id}`; results are kept for a limited time, so run the statement again if it has expired"
+        )
     return found
 
 
 async def _wait_until_ended(kept: StoredStatement, request: Request, seconds: float | None) -> bool:
-    """Wait until it has ended, so many seconds at most; say whether it has. Raises `ProblemError` if nobody listens."""
+    """Wait until a statement has ended, for at most `seconds`. Return whether it has ended.
+
+    Raises `ProblemError` if the client disconnects while it waits.
+    """
     kept.waiting += 1
     gone = asyncio.create_task(_wait_until_gone(request))
     ended = asyncio.wrap_future(kept.ended)
@@ -130,7 +147,7 @@ async def _wait_until_ended(kept: StoredStatement, request: Request, seconds: fl
 
 
 async def _wait_until_gone(request: Request) -> None:
-    """Return when whoever sent the request has gone."""
+    """Return when the client has disconnected."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -138,7 +155,7 @@ async def _wait_until_gone(request: Request) -> None:
 async def _stream_rows(
     statements: StatementStore, body: StatementCreate, request: Request, credential: PresentedCredential, caller: Caller
 ) -> Response:
-    """Return the rows as Spark makes them: no more of them is here than is on its way."""
+    """Return a response that streams the rows as Spark produces them, and keeps in memory only the batch that is being sent."""
     reading = statements.begin(credential, caller.principal, body.to_request(statements.limits, kept=False))
     loop, workers = asyncio.get_running_loop(), statements.workers
     watch = asyncio.create_task(_cancel_when_gone(request, reading))
@@ -146,7 +163,7 @@ async def _stream_rows(
     async def close() -> None:
         watch.cancel()
         reading.cancel(GONE)
-        # Submitted, as a future of the loop would be cancelled with the request before its thread has begun.
+        # Submitted to the pool, because a future of the loop would be cancelled with the request before its thread starts.
         await asyncio.shield(asyncio.wrap_future(workers.submit(reading.close)))
 
     try:
@@ -161,9 +178,9 @@ async def _stream_rows(
         while (piece := await loop.run_in_executor(workers, _next_piece, reading, batches, stream, caller)) is not None:
             yield piece
         if reading.more and not wanted_less:
-            # What is cut off must not look like all there is: the stream ends without its end.
+            # A truncated result must not look complete: the stream stops without its end-of-stream marker.
             raise ProblemError(413, "too-large", _CUT)
-        # Before the end of the answer: the client's next statement finds the place free.
+        # Before the end of the response, so that the place is free for the client's next statement.
         await close()
         yield stream.end()
 
@@ -173,17 +190,17 @@ async def _stream_rows(
 def _next_piece(
     reading: Execution, batches: Iterator["pa.RecordBatch"], stream: ArrowStream, caller: Caller
 ) -> bytes | None:
-    """Return the next rows, decided on again, or None after the last ones."""
+    """Return the next rows after deciding again that the caller may read them, or None after the last rows."""
     batch = next(batches, None)
     if batch is None:
         return None
-    # The rows of a script come from Spark in an operation that needs nothing: the gateway would not end it.
+    # Spark sends the rows of a script in an operation without required privileges, which the gateway would not end on a revoke.
     reading.decide_again(caller)
     return stream.batch(batch)
 
 
 class _StreamedRows(StreamingResponse):
-    """An Arrow stream whose statement is closed when the answer ends, also where none of it was sent."""
+    """An Arrow stream. Its statement is closed when the response ends, even if nothing was sent."""
 
     def __init__(self, rows: AsyncIterator[bytes], close: Callable[[], Awaitable[None]]) -> None:
         super().__init__(rows, media_type=ARROW)
