@@ -1,1 +1,1 @@
-"""The HTTP API: one route per verb of a noun, RFC 9457 problems, the caller's token on every request but `/health`."""
+"""The HTTP API: one route per resource and verb, RFC 9457 problems, and authentication on every request except `/health`."""

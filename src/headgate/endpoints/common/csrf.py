@@ -23,7 +23,7 @@ def require_csrf_token(request: Request, secret: str, token: str) -> None:
 
 
 def require_own_origin(request: Request) -> None:
-    """Raise `ProblemError` 403 if the browser says that another site's page sent the request."""
+    """Raise `ProblemError` 403 if the `Origin` header shows that a page of another site sent the request."""
     origin = request.headers.get("origin")
     if origin is not None and _host_of(origin) != request.headers.get("host"):
         raise ProblemError(

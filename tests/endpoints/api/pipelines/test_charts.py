@@ -337,7 +337,10 @@ class TestASelect:
         [
             (PLAN.format("secret.s"), "lacks `lake.secret.s`, which the SELECT reads; add it to `inputs`"),
             (PLAN.format("raw.t").replace("Analyzed", "Parsed"), "lists `lake.raw.t`, which the SELECT does not read"),
-            ("Error occurred during query planning:\nno column `x`", "cannot read the SELECT: no column `x`"),
+            (
+                "Error occurred during query planning:\nno column `x`",
+                "cannot analyze the SELECT of the definition: no column `x`",
+            ),
         ],
     )
     def test_a_select_that_does_not_match_its_inputs_is_refused(

@@ -133,7 +133,7 @@ class TestStreams:
         refused = acme.call("owner", "POST", "/pipelines/load/streams", stream("b"))
 
         assert refused.status_code == 422
-        assert "at most 1 streams" in refused.json()["detail"]
+        assert "has the maximum of 1 streams" in refused.json()["detail"]
 
     def test_an_unknown_stream_is_missing(self, acme: OrganizationClient) -> None:
         assert acme.call("ed", "POST", "/pipelines/load/streams/nosuch/enable").status_code == 404

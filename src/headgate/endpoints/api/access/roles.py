@@ -59,7 +59,7 @@ def put_role(role: Called, body: CustomRoleCreate, write: Writes) -> dict[str, A
 
 @router.delete("/roles/{role}", **DONE, **document_actions("organization.delete_role"))
 def delete_role(role: Called, write: Writes) -> dict[str, Any]:
-    """Delete a custom role. No subject may hold it."""
+    """Delete a custom role that no subject holds."""
     return write.execute(DeleteRole(role), id=role)
 
 

@@ -135,7 +135,11 @@ def create_token(
 
 
 @router.delete(
-    "/tokens/{token}", **DONE, **caller_only("a token of another principal needs the actions of the access model")
+    "/tokens/{token}",
+    **DONE,
+    **caller_only(
+        "the caller's own token needs no action; another principal's token needs the actions of the access model"
+    ),
 )
 def revoke_token(token: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Revoke a token. After the response, it is no longer valid."""

@@ -183,7 +183,7 @@ def add_stream(
         raise ProblemError(
             422,
             "invalid",
-            f"the definition of `{pipeline}` has the maximum of {MAX_ENTRIES:,} streams; add the stream to another one",
+            f"the definition of `{pipeline}` has the maximum of {MAX_ENTRIES:,} streams; add the stream to another pipeline",
         )
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"`{pipeline}` already has a stream `{body.name}`; choose another name")
@@ -239,7 +239,7 @@ def _build_state_change(verb: str) -> Callable[..., Any]:
             rows = tuple(organization.store.runs(RunFilter(id, states=(QUEUED, RUNNING))))
             try:
                 return write.execute(ChangeState(id, verb, rows, run), of=id, id=id)
-            except RunConflictError:  # one of them has just begun or ended
+            except RunConflictError:  # the state of a run has just changed
                 continue
         raise ProblemError(
             409,

@@ -166,7 +166,7 @@ def cancel_run(
         row, _pipeline = visible_run(organization, moment, run)
         try:
             return write.execute(CancelRun(row), id=run)
-        except RunConflictError:  # it has just begun or ended
+        except RunConflictError:  # its state has just changed
             continue
     raise ProblemError(
         409,
@@ -258,6 +258,6 @@ def read_cursor(cursor: str) -> tuple[float, RunId]:
         last = float(queued), RunId(str(run))
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise _NO_CURSOR from None
-    if not math.isfinite(last[0]) or not last[1].isprintable():  # nothing is stored under such an id
+    if not math.isfinite(last[0]) or not last[1].isprintable():  # no run has such an id
         raise _NO_CURSOR
     return last
