@@ -1,4 +1,4 @@
-"""Break-glass access: the deployment gives a user the founder role of an organization for a short time; all members see it."""
+"""Break-glass access: the deployment gives a user the founder role of an organization for a short time, visible to all members."""
 
 from dataclasses import dataclass
 

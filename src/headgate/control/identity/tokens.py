@@ -199,7 +199,7 @@ def require_may_act_as(view: CommandContext, principal: PrincipalId) -> None:
 
     A token acts as its principal, so issuing one is at least as much as assigning all roles that the principal holds: the
     caller must be able to assign each of them. For a service principal the model's `create_token` is enough; without that
-    action, `edit` on it is needed too. For a user, `organization.manage_users` is needed too.
+    action, `edit` on it is needed too. For any other principal, `organization.manage_users` is needed too.
     """
     if view.caller is None or view.caller.principal == principal:
         return

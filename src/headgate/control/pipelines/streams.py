@@ -1,4 +1,7 @@
-"""Streams of a source: adding, enabling and disabling them. A caller that adds or enables a stream becomes the run-as principal."""
+"""Streams of a source: adding, enabling and disabling them.
+
+A caller that adds or enables a stream becomes the run-as principal, unless the pipeline has a service principal for that.
+"""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet

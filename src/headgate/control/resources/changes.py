@@ -42,7 +42,7 @@ class RenameResource:
             raise InvalidError("a `table` cannot be renamed by this command; use `ALTER TABLE ... RENAME TO ...`")
         if found.id == view.root:
             raise InvalidError(
-                f"the `{found.type}` itself cannot be renamed by this command; rename it as an organization"
+                f"the `{found.type}` itself cannot be renamed as a resource; rename the organization instead"
             )
         view.new_name(found.id, found.parent, self.title)
         change = ResourceRenamed(found.id, found.parent, self.title)
