@@ -43,7 +43,7 @@ object DecisionClient {
       true
     } catch { case _: AccessDenied => false }
 
-  /** Report the source columns of the columns that a statement writes. */
+  /** Report, for each column that a statement writes, its source columns. */
   def tell(handle: String, written: ColumnLineage.Written): Unit = {
     val said = json.createObjectNode()
     val table = said.putArray("table")

@@ -68,7 +68,7 @@ private[guard] object ClassChange {
     }
   }
 
-  /** Return a visitor that adds instructions to the begin of a method. */
+  /** Return a visitor that adds instructions to the beginning of a method. */
   def atBegin(inner: MethodVisitor)(more: MethodVisitor => Unit): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
     override def visitCode(): Unit = {
       super.visitCode()

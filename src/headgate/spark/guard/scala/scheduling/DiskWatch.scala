@@ -59,7 +59,7 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
 object DiskWatch {
   val Reserve = "headgate.disk.reserve"
 
-  /** Bytes for which it is worth to end a statement, or to collect the heap. */
+  /** Bytes below which it is not worth ending a statement, or collecting the heap. */
   private val Much = 64L << 20
 
   /** Milliseconds until removed files are off the disk. */
@@ -72,8 +72,8 @@ object DiskWatch {
   private val Collection = 10000L
 
   /**
-   * Collections take at most one millisecond in this number: collecting a large heap takes seconds, in which no statement
-   * continues.
+   * Collections take at most one out of this number of milliseconds: collecting a large heap takes seconds, in which no
+   * statement continues.
    */
   private val Share = 20L
 }

@@ -38,7 +38,7 @@ private final class SlotTime {
 }
 
 private object SlotTime {
-  /** A waiting task uses its slot for one millisecond in this number. */
+  /** A waiting task uses its slot for one out of this number of milliseconds. */
   private val Waiting = 3
 
   /** Most milliseconds between two observations: any further time passed while this process did not run. */

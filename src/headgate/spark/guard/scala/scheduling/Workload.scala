@@ -49,7 +49,7 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   /** Return the operations of running jobs and tasks. */
   def operations: Set[String] = (jobs.values.map(_.work) ++ held.map(_.work)).flatMap(_.operation).toSet
 
-  /** Return the running jobs of no stream, and of no operation that is attended to. */
+  /** Return the running jobs that belong to no stream, and to no operation for which `isAttended` holds. */
   def unattended(isAttended: String => Boolean): Set[Int] = running(job => !job.work.operation.exists(isUnderWay(isAttended)))
 
   /**
