@@ -33,7 +33,7 @@ _MOST = 100
 class TokenSummary(BaseModel):
     """A token without its secret. It expires at `ends`; null means never.
 
-    A token can be narrowed: to the resources in `only` and what they give access to, and to the actions in `actions`.
+    A token can be narrowed: `only` limits it to what roles on these resources would allow, and `actions` to these actions.
     Times are seconds since the epoch; `last_used` is accurate to the minute.
     """
 
@@ -50,8 +50,8 @@ class TokenSummary(BaseModel):
 class TokenCreate(StrictSchema):
     """A token to issue, for the caller or for another principal. It expires at `ends`, or after `days`.
 
-    `only` and `actions` narrow it to resources and actions. With a `parent`, the token is a resource below it, and the access
-    model decides which callers may delete it. Issuing it revokes the token `replaces`.
+    `only` limits it to what roles on these resources would allow, and `actions` to these actions. With a `parent`, the token is
+    a resource below it, and the access model decides which callers may delete it. Issuing it revokes the token `replaces`.
     """
 
     principal: Called | None = None
