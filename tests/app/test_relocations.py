@@ -194,7 +194,7 @@ def test_a_table_that_names_files_of_another_is_not_moved(former: Former) -> Non
         one, other = list(found.list_waiting())[:2]
         Path(path_of(one.pointer.metadata_location)).write_bytes(told(other.pointer.metadata_location))
 
-        with pytest.raises(RuleError, match="outside of its location"):
+        with pytest.raises(RuleError, match="outside of the table's location"):
             found.move(one)
 
 
@@ -208,7 +208,7 @@ def test_a_table_with_files_that_crash_the_reader_is_reported_and_the_others_are
 
     assert result.exit_code == 1, result.output
     assert "3 were moved, 1 were not" in result.output
-    assert "not moved: the process that reads its files has ended" in result.output
+    assert "not moved: the process that reads the table's files has ended" in result.output
     with relocations_of(former) as found:
         assert [each.pointer.table for each in found.list_waiting()] == [hostile.pointer.table]
 

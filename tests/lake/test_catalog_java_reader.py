@@ -391,7 +391,7 @@ def test_java_opens_a_table_with_snapshot_times_of_the_past_and_far_future(java:
         ([{"action": "add-spec", "spec": {"spec-id": 1, "fields": [{**SPEC["fields"][0], "transform": "day", "name": "d"}]}}], "cannot be used for the column `part`"),  # type: ignore[index, dict-item]
         ([{"action": "add-spec", "spec": {"spec-id": 1, "fields": [{**SPEC["fields"][0], "name": "n"}]}}], "has the name of a column"),  # type: ignore[index, dict-item]
         ([{"action": "add-schema", "schema": {"type": "struct", "schema-id": 1, "fields": [
-            {"id": 1, "name": "a", "type": "long", "required": False}, {"id": 1, "name": "b", "type": "long", "required": False}]}}], "have one id"),
+            {"id": 1, "name": "a", "type": "long", "required": False}, {"id": 1, "name": "b", "type": "long", "required": False}]}}], "have the same id"),
     ],
     ids=["width", "type", "name", "ids"],
 )  # fmt: skip

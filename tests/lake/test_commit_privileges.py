@@ -265,5 +265,5 @@ def test_a_snapshot_with_an_out_of_range_sequence_number_is_refused(made: tuple[
     far = added(1, None, Operation.APPEND)
     snapshot = far.snapshot.model_copy(update={"sequence_number": 2**63 - 1})  # type: ignore[union-attr]
 
-    with pytest.raises(InvalidMetadataError, match="is out of range; use the one after"):
+    with pytest.raises(InvalidMetadataError, match="is out of range; use the number after"):
         build_updated_metadata(made[1].metadata, None, [far.model_copy(update={"snapshot": snapshot})])

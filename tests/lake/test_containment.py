@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.lake.containment import is_directly_inside, is_inside, path_of
+from headgate.lake.containment import is_directly_inside, is_inside, path_of, place_of
 from headgate.lake.errors import RuleError
 
 T1 = "file:///w/db/t1"
@@ -105,6 +105,19 @@ def test_a_path_is_returned_without_doubled_slashes() -> None:
 def test_an_unclear_path_is_refused(location: str) -> None:
     with pytest.raises(RuleError):
         path_of(location)
+
+
+@pytest.mark.parametrize(
+    ("location", "fault"),
+    [
+        ("s3://", "names no bucket"),
+        ("s3:///a", "names no bucket"),
+        ("s3://b/a//c", "an empty part"),
+    ],
+)
+def test_a_path_in_a_bucket_is_refused_with_its_fault(location: str, fault: str) -> None:
+    with pytest.raises(RuleError, match=fault):
+        place_of(location)
 
 
 PARTS = st.lists(st.sampled_from(["a", "t1", "t10", "..", ".", "", "%2e%2e", "%2f", "c=1", "%25"]), max_size=8)

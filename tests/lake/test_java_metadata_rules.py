@@ -166,46 +166,52 @@ def _earlier(log: str, by: int) -> Change:
 
 
 UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
-    "a schema twice": (_again("schemas"), "two schemas have one id"),
-    "a spec twice": (_again("partition-specs"), "two partition specs have one id"),
-    "an order twice": (_again("sort-orders"), "two sort orders have one id"),
-    "a snapshot twice": (_again("snapshots"), "two snapshots have one id"),
-    "no order": (lambda m: m.update({"sort-orders": [], "default-sort-order-id": 0}), "must have a sort order"),
-    "an unsorted order of another id": (_add_order(default=False), "the id 0"),
+    "a schema twice": (_again("schemas"), "two schemas have the same id"),
+    "a spec twice": (_again("partition-specs"), "two partition specs have the same id"),
+    "an order twice": (_again("sort-orders"), "two sort orders have the same id"),
+    "a snapshot twice": (_again("snapshots"), "two snapshots have the same id"),
+    "no order": (lambda m: m.update({"sort-orders": [], "default-sort-order-id": 0}), "the table has no sort order"),
+    "an unsorted order of another id": (_add_order(default=False), "without fields has the id 7; give it the id 0"),
     "an order of a struct": (_add_order(_order(4)), "cannot be used for the column"),
     "an order by a day of a text": (_add_order(_order(2, "day")), "cannot be used for the column"),
-    "a void order of a struct": (_add_order(_order(4, "void")), "no structs, lists or maps"),
-    "an unknown order of a list": (_add_order(_order(7, "nonsense")), "no structs, lists or maps"),
-    "an unknown spec of a struct": (_add_spec(_partition(4, "nonsense")), "one value in each row"),
-    "an order of no column": (_add_order(_order(77)), "needs columns"),
+    "a void order of a struct": (_add_order(_order(4, "void")), "a missing column, or a struct, list or map"),
+    "an unknown order of a list": (_add_order(_order(7, "nonsense")), "a missing column, or a struct, list or map"),
+    "an unknown spec of a struct": (_add_spec(_partition(4, "nonsense")), "no column with one value per row"),
+    "an order of no column": (_add_order(_order(77)), "a missing column"),
     "an order of width 0": (_add_order(_order(2, "truncate[0]"), default=False), "above 0"),
     "an order of 33 bits": (_add_order(_order(2, f"truncate[{2**31}]"), default=False), "32 bits"),
-    "a spec of no column": (_add_spec(_partition(77)), "needs a column"),
-    "a spec of a map's key": (_add_spec(_partition(10)), "one value in each row"),
+    "a spec of no column": (_add_spec(_partition(77)), "no column with one value per row"),
+    "a spec of a map's key": (_add_spec(_partition(10)), "no column with one value per row"),
     "a spec of a struct": (_add_spec(_partition(4)), "cannot be used for the column"),
     "a spec by a day of a text": (_add_spec(_partition(2, "day"), default=False), "cannot be used for the column"),
     "a spec of width 0": (_add_spec(_partition(1, "bucket[0]"), default=False), "above 0"),
     "a spec of 33 bits": (_add_spec(_partition(1, f"bucket[{2**31}]"), default=False), "32 bits"),
-    "a spec with one name twice": (_add_spec(_partition(1), _partition(2)), "one name"),
+    "a spec with one name twice": (_add_spec(_partition(1), _partition(2)), "the same name"),
     "a spec without a name": (_add_spec(_partition(1, name="")), "has no name"),
     "a spec with another column's name": (_add_spec(_partition(1, name="part")), "has the name of a column"),
-    "two columns of one id": (lambda m: _columns(m).append(_column(1, "z", "long")), "have one id"),
+    "two columns of one id": (
+        lambda m: _columns(m).append(_column(1, "z", "long")),
+        "two columns of a schema have the same id",
+    ),
     "a large fixed": (_typed(f"fixed[{2**31}]"), "the type of the column `typed`"),
     "a large scale": (_typed(f"decimal(9, {2**31})"), "the type of the column `typed`"),
     "a geography of no kind": (_typed("geography('a', 'nonsense')"), "the type of the column `typed`"),
     "a geometry with a bracket": (_typed("geometry('a)b')"), "the type of the column `typed`"),
-    "a snapshot with the id of none": (_main(-1), "not that of the branch `main`"),
-    "a main branch beside no current snapshot": (lambda m: m.pop("current-snapshot-id"), "not that of the branch"),
-    "another main branch": (lambda m: m["refs"]["main"].update({"snapshot-id": 1}), "not that of the branch"),
+    "a snapshot with the id of none": (_main(-1), "not the snapshot of the branch `main`"),
+    "a main branch beside no current snapshot": (
+        lambda m: m.pop("current-snapshot-id"),
+        "not the snapshot of the branch",
+    ),
+    "another main branch": (lambda m: m["refs"]["main"].update({"snapshot-id": 1}), "not the snapshot of the branch"),
     "a ref to nothing": (lambda m: m["refs"]["old"].update({"snapshot-id": 9}), "names a snapshot"),
     "a snapshot from later": (lambda m: m.update({"last-sequence-number": 1}), "above the table's last one"),
     "a number in a summary": (_summary(5), "`said` in the summary"),
     "nothing in a summary": (_summary(None), "`said` in the summary"),
     "an object in a summary": (_summary({"a": "b"}), "`said` in the summary"),
-    "a snapshot log that goes back": (_earlier("snapshot-log", 60_001), "a time in a log"),
-    "a metadata log that goes back": (_earlier("metadata-log", 60_001), "a time in a log"),
-    "a log that wraps": (_earlier("snapshot-log", -(2**63)), "a time in a log"),
-    "an early update": (lambda m: m.update({"last-updated-ms": 1}), "a time in a log"),
+    "a snapshot log that goes back": (_earlier("snapshot-log", 60_001), "two times in a log"),
+    "a metadata log that goes back": (_earlier("metadata-log", 60_001), "two times in a log"),
+    "a log that wraps": (_earlier("snapshot-log", -(2**63)), "two times in a log"),
+    "an early update": (lambda m: m.update({"last-updated-ms": 1}), "two times in a log"),
 }
 """What PyIceberg takes for a table and Java does not, with the words of the refusal."""
 
@@ -234,9 +240,12 @@ READABLE_TABLES: Final[dict[str, Change]] = {
 }
 
 UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
-    "a schema twice": (_again("schemas"), "two schemas have one id"),
-    "a version twice": (_again("versions"), "two versions have one id"),
-    "two columns of one id": (lambda m: _columns(m).append(_column(1, "z", "long")), "have one id"),
+    "a schema twice": (_again("schemas"), "two schemas have the same id"),
+    "a version twice": (_again("versions"), "two versions have the same id"),
+    "two columns of one id": (
+        lambda m: _columns(m).append(_column(1, "z", "long")),
+        "two columns of a schema have the same id",
+    ),
     "a large fixed": (_typed(f"fixed[{2**31}]"), "the type of the column `typed`"),
     "a large time": (lambda m: m["versions"][0].update({"timestamp-ms": 2**70}), "`timestamp-ms` is out of range"),
 }
@@ -246,6 +255,22 @@ UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
 def test_a_table_that_java_does_not_open_is_refused_with_the_fault(case: str) -> None:
     change, words = UNREADABLE_TABLES[case]
 
+    with pytest.raises(InvalidMetadataError, match=words):
+        read_back(changed(TABLE, change))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_add_spec(_partition(1), _partition(2, name="y")), "fields of a spec have the same id"),
+        (
+            lambda m: m.update({"sort-orders": [{"order-id": 0, "fields": [_order(1)]}], "default-sort-order-id": 0}),
+            "with fields has the id 0",
+        ),
+    ],
+    ids=["a partition field's id twice", "a sorted order of the id 0"],
+)
+def test_a_wrong_id_is_refused_with_its_own_fault(change: Change, words: str) -> None:
     with pytest.raises(InvalidMetadataError, match=words):
         read_back(changed(TABLE, change))
 

@@ -128,7 +128,7 @@ def test_a_snapshot_with_an_unknown_schema_id_is_refused(table: Table) -> None:
 class TestPlaces:
     """Rows lie in `data/`, where an engine writes them as its user says. They are no manifests."""
 
-    RULE = "must lie directly in the folder `metadata` of its table"
+    RULE = "is not directly in the folder `metadata` of its table"
 
     @pytest.mark.parametrize("place", ["data/a.avro", "a.avro", "metadata/deep/a.avro", "metadata2/a.avro"])
     def test_a_manifest_list_outside_the_metadata_folder_is_refused_before_it_is_read(

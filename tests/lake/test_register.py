@@ -21,8 +21,8 @@ TWICE = b'{"format-version": 2, "format-version": 2}'
 
 UNREADABLE: dict[str, tuple[Change, int, str]] = {
     "a time out of range": (lambda m: m["snapshots"][0].update({"timestamp-ms": 2**64}), 400, "out of range"),
-    "two columns of one id": (lambda m: m["schemas"][0]["fields"].append({**m["schemas"][0]["fields"][0], "name": "m"}), 400, "have one id"),
-    "a schema twice": (lambda m: m["schemas"].append(m["schemas"][0]), 400, "two schemas have one id"),
+    "two columns of one id": (lambda m: m["schemas"][0]["fields"].append({**m["schemas"][0]["fields"][0], "name": "m"}), 400, "two columns of a schema have the same id"),
+    "a schema twice": (lambda m: m["schemas"].append(m["schemas"][0]), 400, "two schemas have the same id"),
     "a snapshot with the id of none": (lambda m: m["snapshots"][0].update({"snapshot-id": -1}), 400, "names a snapshot"),
     "a main branch that is a tag": (lambda m: m["refs"]["main"].update({"type": "tag"}), 403, "cannot be a tag"),
     "a default": (lambda m: m["schemas"][0]["fields"][0].update({"write-default": "abc"}), 403, "cannot have a default"),
@@ -59,8 +59,8 @@ def register(world: CatalogHarness, file: Path) -> tuple[int, str]:
         (DEEP, "levels deep"),
         (TWICE, "has a duplicate name"),
         (b"nonsense", "not valid JSON"),
-        (b"[" + b"0," * (metadata_files.MAX_VALUES + 1) + b"0]", "at most 64 MiB and 1,000,000 values"),
-        (b"{}", "would not be valid"),
+        (b"[" + b"0," * (metadata_files.MAX_VALUES + 1) + b"0]", "more than 64 MiB or 1,000,000 values"),
+        (b"{}", "the table metadata is not valid"),
     ],
     ids=["deep", "a name twice", "no JSON", "values", "no table"],
 )

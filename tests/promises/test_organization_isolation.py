@@ -187,7 +187,7 @@ class TestATableWhoseFilesAreGone:
         answer = lakes.world.http.get("/iceberg/v1/namespaces/raw/tables/t", headers=known)
 
         assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFoundException")
-        assert "a file that the table names is gone; restore the warehouse" in answer.json()["error"]["message"]
+        assert "a file that the table names does not exist; restore the warehouse" in answer.json()["error"]["message"]
         assert str(lakes.world.deployment.settings.folder) not in answer.text
 
 

@@ -182,7 +182,7 @@ class TestLoggingIn:
         result = run("auth", "login")
         answering.join()
 
-        assert "not let in" in str(result.exception)
+        assert "the user denied the device" in str(result.exception)
 
 
 def _answer(world: AuthHarness, *, allow: bool) -> None:

@@ -126,7 +126,7 @@ def test_the_session_of_the_command_line_is_ended_and_dropped(world: AuthHarness
 
 
 def test_a_session_that_does_not_exist_is_not_ended() -> None:
-    assert "there is no session `nowhere` of yours" in str(run("session", "delete", "nowhere").exception)
+    assert "you have no session `nowhere`" in str(run("session", "delete", "nowhere").exception)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_token_is_refused_because_a_login_is_needed(monkeypatch: pytest.Monkey
 
     done = run(*words, stdin=f"{PASSWORD}\n{NEW}\n")
 
-    assert str(done.exception) == "a token cannot do this, only the session of a login; log in"
+    assert str(done.exception) == "the request needs the session of a login, not a token; log in and send the session"
 
 
 def test_an_ended_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,5 +160,6 @@ def test_a_token_is_refused_before_a_password_is_asked_for(monkeypatch: pytest.M
     monkeypatch.setattr(passwords, "has_terminal", lambda: True)
 
     assert (
-        str(run("auth", "change-password").exception) == "a token cannot do this, only the session of a login; log in"
+        str(run("auth", "change-password").exception)
+        == "the request needs the session of a login, not a token; log in and send the session"
     )

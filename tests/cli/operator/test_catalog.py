@@ -90,10 +90,10 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
     assert "2 would be imported, 6 refused" in shown
     assert "2 were taken, 6 refused" in taken
     for said in (
-        "Headgate chooses where a table's files lie",
-        "only tables of format version 2",
-        "a file of a table must lie inside",
-        "those of another table",
+        "Headgate chooses the location of a table's files",
+        "only format version 2 is supported",
+        "a file of the table is outside",
+        "overlaps the location of another table",
         "its number must be above 0",
     ):
         assert said in shown
@@ -133,7 +133,7 @@ def test_a_table_in_the_warehouse_of_headgate_is_not_imported(settings: Settings
     said = _run(settings, properties)
 
     assert "0 were imported, 3 refused" in said
-    assert said.count("its files lie in Headgate's own warehouse") == 3
+    assert said.count("the table's location overlaps Headgate's own warehouse") == 3
 
 
 @pytest.mark.usefixtures("other")

@@ -116,6 +116,10 @@ class TestAServicePrincipal:
         odd = [http.post("/oauth2/token", content=each, headers=form) for each in (b"\xff=1", b"a=1&" * 100)]
 
         assert {fault(each) for each in (twice, doubled, as_json, *odd)} == {(400, "invalid_request")}
+        assert "in HTTP Basic and in the form" in twice.json()["error_description"]
+        bearer = http.post("/oauth2/token", data=CREDENTIALS, headers={"authorization": f"Bearer {secret}"})
+        assert fault(bearer) == (400, "invalid_request")
+        assert "is not HTTP Basic" in bearer.json()["error_description"]
 
     @pytest.mark.parametrize("value", ["!", base64.b64encode(b"\xff:x").decode(), "Ym90"])
     def test_a_malformed_http_basic_credential_is_refused(
@@ -219,11 +223,11 @@ class TestThePageForDevices:
         assert sent.status_code == 303
         page = http.get(sent.headers["location"]).text
         assert asked["user_code"] in page
-        assert "You are ann" in page
+        assert "You are logged in as ann" in page
         (token,) = re.findall(r'name="csrf" value="([^"]+)"', page)
         answer = {"user_code": asked["user_code"], "answer": "allow"}
         assert http.post("/oauth2/device", data=answer).status_code == 403
-        assert "It is in" in http.post("/oauth2/device", data={**answer, "csrf": token}).text
+        assert "The device is approved" in http.post("/oauth2/device", data={**answer, "csrf": token}).text
         assert TestADevice().poll(http, asked).status_code == 200
 
     def test_the_device_page_refuses_forms_from_other_origins(self, http: httpx.Client) -> None:

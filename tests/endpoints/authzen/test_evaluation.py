@@ -165,7 +165,7 @@ class TestASize:
         body[part][key] += "x"
         refused = sent(place, w.OWNER, "evaluation", body)
 
-        text = f"`{part}.{key}` has {most + 1:,} characters; {most:,} is the most"
+        text = f"`{part}.{key}` has {most + 1:,} characters; send at most {most:,}"
         assert (refused.status, refused.body.decode()) == (400, text)
 
     @pytest.mark.parametrize("part", ["subject", "action", "resource"])
@@ -187,7 +187,7 @@ class TestASize:
 
         refused = sent(small(VIEWER), w.OWNER, "evaluation", body)
 
-        text = f"`{part}.properties` has {values:,} values; 1,000 is the most"
+        text = f"`{part}.properties` has {values:,} values; send at most 1,000"
         assert (refused.status, refused.body.decode()) == (400, text)
 
     def test_the_largest_allowed_number_of_property_values_is_accepted(self) -> None:
@@ -274,7 +274,8 @@ class TestTheFacts:
         body = asked("member", "table.select", "flights")
         assert answer(place, w.MEMBER, "evaluation", {**body, "context": {"at_least": 2}})["decision"] is False
         late = sent(place, w.MEMBER, "evaluation", {**body, "context": {"at_least": 3}})
-        assert (late.status, late.body) == (400, b"there is no revision 3 yet; the newest is 2")
+        text = b"`context.at_least` is 3, a revision that does not exist yet; the newest is 2"
+        assert (late.status, late.body) == (400, text)
 
     def test_an_evaluation_as_of_the_past_needs_the_right_to_read_the_audit(self) -> None:
         place = small(VIEWER)

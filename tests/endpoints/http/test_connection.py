@@ -336,7 +336,7 @@ class TestManyConnections:
             refused = exchange(address, b"")
 
         assert statuses(refused) == [503]
-        assert b"your network has too many connections" in refused
+        assert b"your network has too many open connections" in refused
 
     def test_the_connections_of_a_proxy_have_no_network_limit(self) -> None:
         few = replace(LIMITS, network_connections=1)

@@ -151,7 +151,7 @@ class TestAHead:
     def test_a_request_path_that_is_not_text_or_too_long_is_refused(self, path: str) -> None:
         assert ask(guarded(), "GET", path).status_code in (400, 431)
 
-    @pytest.mark.parametrize(("path", "said"), [("/things/a%00", "contains `%00`"), ("/things/%ff", "is not UTF-8")])
+    @pytest.mark.parametrize(("path", "said"), [("/things/a%00", "contains `%00`"), ("/things/%ff", "are not UTF-8")])
     def test_a_refusal_of_a_request_path_names_the_fault(self, path: str, said: str) -> None:
         assert said in ask(guarded(), "GET", path).json()["detail"]
 

@@ -117,7 +117,7 @@ class TestACertificate:
             renewed, now = certificate.renew(), shown(address)
 
         assert (renewed, now) == (False, "one")
-        assert "the certificate in use stays" in caplog.text
+        assert "the server keeps the certificate in use" in caplog.text
 
     def test_a_certificate_is_read_again_when_its_files_change(self, tmp_path: Path) -> None:
         certificate = Certificate(*issue(tmp_path, "one"))

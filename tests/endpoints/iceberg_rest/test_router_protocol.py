@@ -249,8 +249,11 @@ class TestSeveralTablesAtOnce:
         once = _commit(table, _set(x="1"))
         new = {**once, "requirements": [{"type": "assert-create"}]}
 
-        for changes in ([once, once], [new], [{"updates": []}]):
-            assert world.call("POST", self.PATH, {"table-changes": changes}).status_code == 400
+        cases = {"two changes of one table": [once, once], "cannot create": [new], "`identifier`": [{"updates": []}]}
+        for fault, changes in cases.items():
+            answer = world.call("POST", self.PATH, {"table-changes": changes})
+            assert answer.status_code == 400
+            assert fault in answer.json()["error"]["message"]
 
     def test_a_transaction_repeated_with_its_idempotency_key_is_applied_once(
         self, world: CatalogHarness, database: str

@@ -70,7 +70,7 @@ def sorted_by(source: int, transform: str) -> dict[str, Any]:
         ({"partition-spec": partitioned((2, "x", "day"))}, "`day` cannot be used for the column `s`"),
         ({"partition-spec": partitioned((1, "x", "bucket[0]"))}, "above 0"),
         ({"partition-spec": partitioned((1, "x", f"bucket[{WIDE}]"))}, "32 bits"),
-        ({"partition-spec": partitioned((1, "x", "bucket[4]"), (2, "x", "identity"))}, "one name"),
+        ({"partition-spec": partitioned((1, "x", "bucket[4]"), (2, "x", "identity"))}, "the same name"),
         ({"partition-spec": partitioned((1, "", "bucket[4]"))}, "has no name"),
         ({"write-order": sorted_by(2, "day")}, "`day` cannot be used for the column `s`"),
         ({"write-order": sorted_by(2, "truncate[0]")}, "above 0"),
@@ -152,7 +152,7 @@ def test_statistics_with_a_number_out_of_range_are_a_bad_request(world: CatalogH
 
 @pytest.mark.parametrize(
     ("schema", "timestamp", "words"),
-    [(columns((1, "n", "long"), (1, "m", "long")), 1, "have one id"), (SCHEMA.model_dump(), 2**70, RANGE)],
+    [(columns((1, "n", "long"), (1, "m", "long")), 1, "have the same id"), (SCHEMA.model_dump(), 2**70, RANGE)],
     ids=["ids", "time"],
 )
 def test_a_view_that_java_could_not_open_is_a_bad_request(

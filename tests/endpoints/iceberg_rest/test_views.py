@@ -13,6 +13,7 @@ from pyiceberg.view.metadata import ViewVersion
 from tests.lake.catalog_harness import LAKE, CatalogHarness, served
 
 SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
+SQL = {"type": "sql", "sql": "SELECT 1", "dialect": "spark"}
 RAW = (*LAKE, "raw")
 VIEW = (*RAW, "v")
 
@@ -165,19 +166,22 @@ class TestRules:
         assert _commit(world, [update]).status_code == 403
 
     @pytest.mark.parametrize(
-        "update",
+        ("update", "fault"),
         [
-            {"action": "set-current-view-version", "view-version-id": -1},
-            {"action": "set-current-view-version", "view-version-id": 9},
-            {"action": "add-view-version", "view-version": {**version(), "schema-id": 9}},
-            {"action": "add-view-version", "view-version": version(representations=[])},
-            {"action": "add-snapshot"},
+            ({"action": "set-current-view-version", "view-version-id": -1}, "adds no version"),
+            ({"action": "set-current-view-version", "view-version-id": 9}, "none of the view's versions"),
+            ({"action": "add-view-version", "view-version": {**version(), "schema-id": 9}}, "add the schema first"),
+            ({"action": "add-view-version", "view-version": version(representations=[])}, "has no SQL text"),
+            ({"action": "add-view-version", "view-version": version(representations=[SQL, SQL])}, "of one dialect"),
+            ({"action": "add-snapshot"}, "cannot be used"),
         ],
     )
     def test_a_view_update_that_is_invalid_is_a_bad_request(
-        self, world: CatalogHarness, update: dict[str, Any]
+        self, world: CatalogHarness, update: dict[str, Any], fault: str
     ) -> None:
-        assert _commit(world, [update]).status_code == 400
+        answer = _commit(world, [update])
+        assert answer.status_code == 400
+        assert fault in answer.json()["error"]["message"]
 
     def test_a_view_location_that_the_client_chooses_is_refused(self, world: CatalogHarness) -> None:
         assert _create(world, "w", location="file:///etc").status_code == 403
