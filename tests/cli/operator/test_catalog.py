@@ -88,7 +88,7 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
     taken = _run(settings, properties)
 
     assert "2 would be imported, 6 refused" in shown
-    assert "2 were taken, 6 refused" in taken
+    assert "2 were imported, 6 refused" in taken
     for said in (
         "Headgate chooses the location of a table's files",
         "only format version 2 is supported",
@@ -99,7 +99,7 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
         assert said in shown
         assert said in taken
     # What is there already is not taken twice.
-    assert "0 were taken, 8 refused" in _run(settings, properties)
+    assert "0 were imported, 8 refused" in _run(settings, properties)
 
 
 @pytest.mark.usefixtures("other")
@@ -114,7 +114,7 @@ def test_an_import_requires_an_organization_if_there_are_several(properties: dic
 
     assert "choose the one that receives the tables: `--organization acme` or `--organization main`" in refused
     assert "there is no organization `globex`" in _run(settings, properties, "--organization", "globex")
-    assert "2 were taken, 6 refused" in _run(settings, properties, "--organization", "acme")
+    assert "2 were imported, 6 refused" in _run(settings, properties, "--organization", "acme")
     with closing(open_deployment(settings)) as deployment:
         assert deployment.home.control.snapshot.revision == revisions[0]
         assert deployment.organizations.find("acme").control.snapshot.revision > revisions[1]
