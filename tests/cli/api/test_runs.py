@@ -125,7 +125,7 @@ def test_a_queued_run_is_cancelled_once(run: Run, world: DeploymentHarness, pipe
 
     assert "its run-as principal is gone" in run("run", "list", "--state", "queued")
     assert "waits is cancelled" in run("run", "cancel", "waits")
-    assert "was cancelled" in run("run", "cancel", "waits", fails=True)
+    assert "has ended already, in the state cancelled" in run("run", "cancel", "waits", fails=True)
 
 
 class TestLeaving:
