@@ -77,7 +77,7 @@ def http_application(
     app.include_router(guard_router(sparks, deployment.audit))
     organizations = deployment.organizations
     lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now)
-    identify = build_request_authenticator(deployment.identity, organizations, sparks, lakes)
+    identify = build_request_authenticator(app.state.deployed.callers, sparks, lakes)
     app.include_router(iceberg_router(identify), prefix="/iceberg")
     # FastAPI would compile the routes at the first request, which would delay it, and in any thread.
     deque(iter_route_contexts(app.routes), maxlen=0)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Container
 from functools import cache
 
 from headgate.app.settings.settings import Settings
-from headgate.control.authentication.authenticator import Authenticator
+from headgate.control.authentication.caller_resolver import CallerResolver, ResolvedCaller, UnknownCallerError
 from headgate.control.kernel.audit_records import SUSPENDED, UNAUTHENTICATED
 from headgate.control.kernel.errors import NotFoundError
-from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.organizations.organization import Organization
 from headgate.endpoints.iceberg_rest.catalog_callers import (
     Authenticated,
     AuthenticateRequest,
@@ -72,9 +72,7 @@ class Lakes:
         return Lake(organization, tables, views)
 
 
-def build_request_authenticator(
-    identity: Authenticator, organizations: Organizations, sparks: SparkRegistry, lakes: Lakes
-) -> AuthenticateRequest:
+def build_request_authenticator(callers: CallerResolver, sparks: SparkRegistry, lakes: Lakes) -> AuthenticateRequest:
     """Return the authenticator of catalog requests: of a driver, for one of its sessions, or of a client with a token.
 
     A driver acts in its own organization, a client with a token in the one that `Organizations.resolve_addressed` returns.
@@ -82,7 +80,7 @@ def build_request_authenticator(
 
     def named(name: str) -> Organization | None:
         try:
-            return organizations.find(name)
+            return callers.organizations.find(name)
         except NotFoundError:
             return None
 
@@ -98,15 +96,21 @@ def build_request_authenticator(
     def identify(sent: HttpRequest) -> Authenticated:
         if SIGNATURE_HEADER in sent.headers:
             return driven(sent)
-        presented = sent.headers.get("authorization", "")
-        found = identity.authenticate(presented.removeprefix(_BEARER)) if presented.startswith(_BEARER) else None
-        organization = organizations.resolve_addressed(found, sent.organization) if found else None
-        caller = organization.caller(found) if found and organization else None
-        if caller is None and found and organization and organization.is_suspended_for(found):
-            raise CallerDeniedError(SUSPENDED, organization)
-        if caller is None or organization is None or caller.run is not None:
+        organization, caller = _resolve_bearer(callers, sent)
+        if caller.run is not None:
             # The identity of a run is for statements that the guard has checked: it is accepted from a driver only.
             raise CallerDeniedError(UNAUTHENTICATED, organization)
         return Authenticated(caller, guarded=False, lake=lakes.of(organization))
 
     return identify
+
+
+def _resolve_bearer(callers: CallerResolver, sent: HttpRequest) -> ResolvedCaller:
+    """Return the caller of a request's bearer token. Raises `CallerDeniedError`."""
+    secret = sent.headers.get("authorization", "")
+    if not secret.startswith(_BEARER):
+        raise CallerDeniedError(UNAUTHENTICATED, None)
+    try:
+        return callers.resolve(secret.removeprefix(_BEARER), sent.organization)
+    except UnknownCallerError as error:
+        raise CallerDeniedError(SUSPENDED if error.is_suspended else UNAUTHENTICATED, error.addressed) from None

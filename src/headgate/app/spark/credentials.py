@@ -1,10 +1,8 @@
 """Resolves a gateway credential to its caller, its organization's Spark, and the driver to use."""
 
-from contextlib import suppress
-
 from headgate.app.deployment import Deployment
 from headgate.app.spark.drivers import Drivers
-from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
+from headgate.control.authentication.caller_resolver import CallerResolver, ResolvedCaller, UnknownCallerError
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
@@ -26,6 +24,7 @@ class CredentialResolver:
 
     def __init__(self, deployment: Deployment, sparks: SparkRegistry, drivers: Drivers) -> None:
         self._deployment = deployment
+        self._callers = CallerResolver(deployment.identity, deployment.organizations)
         self._sparks = sparks
         self._drivers = drivers
 
@@ -34,45 +33,39 @@ class CredentialResolver:
 
         Raises `SeveralOrganizationsError`, and `SuspendedError` for a member of a suspended organization.
         """
-        presented = self._deployment.identity.authenticate(credential.token)
-        if presented is None:
+        try:
+            return self._with_driver(self._callers.resolve(credential.token, credential.organization or None))
+        except UnknownCallerError as error:
+            if error.is_suspended:
+                raise SuspendedError from None
             return None
-        organization = self._deployment.organizations.resolve_addressed(presented, credential.organization or None)
-        found = self._in(organization, presented) if organization else None
-        if found is None and organization and organization.is_suspended_for(presented):
-            raise SuspendedError
-        return found
-
-    def record_denial(self, credential: PresentedCredential, denial: Denial) -> None:
-        """Record that the Spark gateway denied a call, in the audit of the organization that it addresses."""
-        organizations, named = self._deployment.organizations, credential.organization or None
-        presented = self._deployment.identity.authenticate(credential.token)
-        addressed = None
-        if presented is not None:
-            with suppress(SeveralOrganizationsError):
-                addressed = organizations.resolve_addressed(presented, named)
-        organization = recording_organization(organizations, addressed, named)
-        if organization is not None:
-            caller = organization.caller(presented) if presented and organization is addressed else None
-            self._deployment.audit.record_denial(organization, caller, denial, GUARD_ENDPOINT)
 
     def resolve_cached(self, credential: PresentedCredential) -> ResolvedCredential | None:
         """Return the same as `resolve` if it is cached, else None. Never waits."""
-        presented = self._deployment.identity.cached(credential.token)
-        if presented is None or presented.organization is None:
-            return None
-        if credential.organization not in ("", presented.organization):
-            return None
-        organization = self._deployment.organizations.if_open(presented.organization)
-        return self._in(organization, presented) if organization else None
+        found = self._callers.resolve_cached(credential.token, credential.organization or None)
+        return self._with_driver(found) if found else None
 
-    def _in(self, organization: Organization, presented: AuthenticatedPrincipal) -> ResolvedCredential | None:
-        caller = organization.caller(presented)
-        if caller is None:
-            return None
-        cluster = _cluster(organization, caller)
-        driver, why_not = self._drivers.get(organization, cluster)
-        return ResolvedCredential(caller, self._sparks.of(organization, cluster), driver, why_not)
+    def record_denial(self, credential: PresentedCredential, denial: Denial) -> None:
+        """Record that the Spark gateway denied a call, in the audit of the organization that it addresses."""
+        named = credential.organization or None
+        addressed, caller = self._addressed(credential.token, named)
+        organization = recording_organization(self._deployment.organizations, addressed, named)
+        if organization is not None:
+            known = caller if organization is addressed else None
+            self._deployment.audit.record_denial(organization, known, denial, GUARD_ENDPOINT)
+
+    def _addressed(self, secret: str, named: str | None) -> tuple[Organization | None, Caller | None]:
+        try:
+            return self._callers.resolve(secret, named)
+        except UnknownCallerError as error:
+            return error.addressed, None
+        except SeveralOrganizationsError:
+            return None, None
+
+    def _with_driver(self, found: ResolvedCaller) -> ResolvedCredential:
+        cluster = _cluster(found.organization, found.caller)
+        driver, why_not = self._drivers.get(found.organization, cluster)
+        return ResolvedCredential(found.caller, self._sparks.of(found.organization, cluster), driver, why_not)
 
 
 def _cluster(organization: Organization, caller: Caller) -> str:

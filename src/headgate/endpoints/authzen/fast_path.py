@@ -33,7 +33,7 @@ class AtOnce:
         try:
             if not self._freshness.is_here():
                 return None
-            found = deployed.authenticate_cached(secret)
+            found = deployed.callers.resolve_cached(secret, None)
             if found is None:
                 return None
             organization, caller = found

@@ -8,8 +8,8 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from headgate.control.authentication.authenticator import Authenticator
+from headgate.control.authentication.caller_resolver import CallerResolver, ResolvedCaller, UnknownCallerError
 from headgate.control.connections.vault import NO_VAULT, Vault
-from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
@@ -25,7 +25,7 @@ from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import NO_DRIVER
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
-_NOBODY = (
+_UNKNOWN_CALLER = (
     "the token or session is unknown, has expired, or is not valid for the organization that the request names; "
     "send a valid one as `Authorization: Bearer <token>`"
 )
@@ -58,36 +58,24 @@ class AppState:
     charts: BlockingPool = field(default_factory=chart_pool)
     """The pool of processes that render charts."""
 
-    def authenticate(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
+    @property
+    def callers(self) -> CallerResolver:
+        """The resolver of secrets to callers."""
+        return CallerResolver(self.identity, self.organizations)
+
+    def authenticate(self, named: str | None, secret: str) -> ResolvedCaller:
         """Authenticate a secret: return the organization that a request addresses, and the caller in it.
 
         `named` is the organization in the request's path, or None. Raises `ProblemError` 401 for an unknown caller, 403
         for a caller of a suspended organization, and 400 if the request must name an organization. An organization that
         does not exist and an organization that the caller is not in get the same error.
         """
-        presented = self.identity.authenticate(secret)
-        if presented is None:
-            raise ProblemError(401, "unauthenticated", _NOBODY)
-        organization = self._addressed(presented, named)
-        caller = organization.caller(presented) if organization else None
-        if organization is None or caller is None:
-            if organization is not None and organization.is_suspended_for(presented):
-                raise ProblemError(403, "suspended", str(SuspendedError()), addressed=organization)
-            raise ProblemError(401, "unauthenticated", _NOBODY, addressed=organization)
-        return organization, caller
-
-    def authenticate_cached(self, secret: str) -> tuple[Organization, Caller] | None:
-        """Authenticate a token by the cache: return organization and caller, or None if it needs a look-up. Never waits."""
-        presented = self.identity.cached(secret)
-        if presented is None or presented.organization is None:
-            return None
-        organization = self.organizations.if_open(presented.organization)
-        caller = organization.caller(presented) if organization else None
-        return None if organization is None or caller is None else (organization, caller)
-
-    def _addressed(self, presented: AuthenticatedPrincipal, named: str | None) -> Organization | None:
         try:
-            return self.organizations.resolve_addressed(presented, named)
+            return self.callers.resolve(secret, named)
+        except UnknownCallerError as error:
+            if error.is_suspended:
+                raise ProblemError(403, "suspended", str(SuspendedError()), addressed=error.addressed) from None
+            raise ProblemError(401, "unauthenticated", _UNKNOWN_CALLER, addressed=error.addressed) from None
         except SeveralOrganizationsError as error:
             raise ProblemError(
                 400,
@@ -111,7 +99,7 @@ async def app_state_async(request: Request) -> AppState:
 async def access(request: Request) -> tuple[Organization, Caller]:
     """Return the organization that a request addresses, and its caller. Raises what `AppState.authenticate` raises."""
     named, secret = request.scope.get(ORGANIZATION_KEY), require_presented_secret(request)
-    found = deployed(request).authenticate_cached(secret) if named is None else None
+    found = deployed(request).callers.resolve_cached(secret, named)
     if found is None:
         found = await anyio.to_thread.run_sync(deployed(request).authenticate, named, secret)
     request.scope[CALLER] = found
