@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from headgate.cli.facts.options import AskError, With
+from headgate.control.questions.resource_names import list_candidates
 from headgate.decision.context import Models
 from headgate.decision.reference import ASSIGNING
 from headgate.decision.types import Question
@@ -16,20 +17,15 @@ _NO_NAMES = "a facts file has no names of principals; `headgate api GET /api/v1/
 
 def resource_of(facts: Snapshot, name: str) -> ResourceId:
     """Return the resource with an id or a full name. Raises `AskError` if there is none, or if several have the name."""
-    found = facts.find(name.split("."))
-    if name in facts.resources or found is not None:
-        return ResourceId(name) if found is None else found.id
-    names: dict[str, list[ResourceId]] = {}
-    for id in facts.resources:
-        names.setdefault(name_text(facts, id), []).append(id)
-    ids = names.get(name, [])
-    if len(ids) > 1:
-        raise AskError(
-            f"several resources have the name `{name}`; pass the id of one: {', '.join(f'`{id}`' for id in sorted(ids))}"
-        )
+    ids = sorted(set(list_candidates(facts, name)))
+    if ResourceId(name) in ids or len(ids) == 1:
+        return ResourceId(name) if ResourceId(name) in ids else ids[0]
     if not ids:
+        names = {name_text(facts, id) for id in facts.resources}
         raise AskError(f"there is no resource `{name}`{_meant(name, {*names, *facts.resources})}")
-    return ids[0]
+    raise AskError(
+        f"several resources have the name `{name}`; pass the id of one: {', '.join(f'`{id}`' for id in ids)}"
+    )
 
 
 def name_text(facts: Snapshot, id: ResourceId | None) -> str:

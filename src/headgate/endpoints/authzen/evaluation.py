@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.questions.parsing import parse_question
+from headgate.control.questions.resource_names import find_typed
 from headgate.decision.types import Decision, Question
 from headgate.endpoints.authzen import messages
 from headgate.endpoints.authzen.messages import NOW, BadRequestError, Entity, EvaluationOptions, ForbiddenError
@@ -87,8 +88,7 @@ def evaluate_many(source: Mapping[str, Any], asker: SubjectResolver) -> Answered
 
 def resolve_resource(facts: Snapshot, named: Entity) -> ResourceId:
     """Return the id of the resource with this type and this id or dotted full name; an empty id if there is none."""
-    found = facts.resources.get(ResourceId(named.id)) or facts.find(named.id.split("."))
-    return found.id if found is not None and found.type == named.type else _NOWHERE
+    return find_typed(facts, named.id, named.type) or _NOWHERE
 
 
 def _read(source: Mapping[str, Any], defaults: _Request) -> _Request:

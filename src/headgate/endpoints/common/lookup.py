@@ -1,21 +1,20 @@
 """Name resolution: resources by their ids, or by names such as `organization`, a full lake name or a pipeline's name."""
 
-from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator
 
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
+from headgate.control.questions.resource_names import ORGANIZATION_NAME, list_candidates
 from headgate.control.resources.implicit import implicit_children
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
+from headgate.facts.snapshot import Resource, Snapshot
 
-ORGANIZATION_NAME = "organization"
 LAKE = "lake"
 """The name of the lake that a home model has implicitly: the same word as its type."""
 
@@ -40,10 +39,9 @@ def find_resource(organization: Organization, caller: Caller, name: str) -> Reso
 
 def resolve_visible(answers: Answers, caller: Caller, now: float, name: str) -> ResourceId | None:
     """Return the resource of this id or name that the caller may see, or None if it is hidden or missing."""
-    facts = answers.facts
-    if name == ORGANIZATION_NAME and facts.organization is not None:
-        return facts.organization
-    return next((each for each in list_candidates(facts, name) if _is_visible(answers, caller, now, each)), None)
+    return next(
+        (each for each in list_candidates(answers.facts, name) if _is_visible(answers, caller, now, each)), None
+    )
 
 
 def _is_visible(answers: Answers, caller: Caller, now: float, id: ResourceId) -> bool:
@@ -57,24 +55,6 @@ def _is_visible(answers: Answers, caller: Caller, now: float, id: ResourceId) ->
         return True
     model = model_for(answers.models, facts, found.type, id)
     return model is not None and model.types[found.type].implicit and _is_visible(answers, caller, now, found.parent)
-
-
-def list_candidates(facts: Snapshot, name: str) -> Iterator[ResourceId]:
-    """Yield the resources of this id or full name. A full name begins below a project, or below the organization."""
-    if ResourceId(name) in facts.resources:
-        yield ResourceId(name)
-    root, parts = facts.organization, name.split(".")
-    if root is not None:
-        inside = facts.children.get(root, NO_NAMES).values()
-        projects = (child for child in inside if facts.resources[child].type == "project")
-        yield from (found for top in (*projects, root) if (found := _below(facts, top, parts)) is not None)
-
-
-def _below(facts: Snapshot, top: ResourceId, parts: Sequence[str]) -> ResourceId | None:
-    current: ResourceId | None = top
-    for part in parts:
-        current = facts.children.get(current, NO_NAMES).get(part) if current is not None else None
-    return current
 
 
 def require_on_organization(organization: Organization, caller: Caller, action: str) -> None:

@@ -11,9 +11,10 @@ from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
+from headgate.control.questions.resource_names import list_candidates
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, Text, full_name, list_candidates
+from headgate.endpoints.common.lookup import Text, full_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
@@ -178,4 +179,4 @@ def _name(organization: Organization, caller: Caller, resource: ResourceId | Non
 
 
 def _client_network(facts: Snapshot, name: str) -> ResourceId | None:
-    return facts.organization if name == ORGANIZATION_NAME else next(list_candidates(facts, name), None)
+    return next(list_candidates(facts, name), None)

@@ -11,11 +11,11 @@ from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRo
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.batch import Batch
 from headgate.control.organizations.organization import Organization
+from headgate.control.questions.resource_names import list_candidates
 from headgate.decision.types import Question
-from headgate.endpoints.common import lookup
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
-from headgate.endpoints.common.lookup import full_name, resolve_visible
+from headgate.endpoints.common.lookup import find_resource, full_name, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
@@ -168,11 +168,11 @@ def _about(organization: Organization, named: Question, whose: str) -> Question:
     on resources that the user cannot see. Raises `NotFoundError` otherwise.
     """
     control, subject = organization.control, organization.directory.find(whose)
-    for id in lookup.list_candidates(control.snapshot, named.resource):
+    for id in list_candidates(control.snapshot, named.resource):
         asked = replace(named, resource=id)
         if subject is not None and control.ask(replace(asked, subject=subject)).allowed:
             return asked
-    return replace(named, resource=lookup.find_resource(organization, named.caller, named.resource))
+    return replace(named, resource=find_resource(organization, named.caller, named.resource))
 
 
 def _resolve_subject(organization: Organization, moment: Evaluation, name: str) -> SubjectId:

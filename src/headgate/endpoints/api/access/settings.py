@@ -7,8 +7,9 @@ from pydantic import BaseModel
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.organizations.models_in_force import Switch, list_switches
+from headgate.control.questions.resource_names import ORGANIZATION_NAME
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, find_resource
+from headgate.endpoints.common.lookup import find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model

@@ -11,11 +11,12 @@ from headgate.control.kernel.command import Command
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
+from headgate.control.questions.resource_names import ORGANIZATION_NAME
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, find_resource, find_visible, full_name
+from headgate.endpoints.common.lookup import find_resource, find_visible, full_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model

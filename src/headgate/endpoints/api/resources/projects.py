@@ -7,11 +7,12 @@ from pydantic import BaseModel
 
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.commands import GovernProject
+from headgate.control.questions.resource_names import ORGANIZATION_NAME
 from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, find_resource, find_visible
+from headgate.endpoints.common.lookup import find_resource, find_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
