@@ -370,7 +370,7 @@ class TestRights:
         with working(organization, Work()):
             time.sleep(0.1)
             assert row(organization, "r").state == QUEUED
-            assert "is gone" in row(organization, "r").why
+            assert "was removed or has expired" in row(organization, "r").why
 
     def test_a_run_of_a_paused_pipeline_waits(self, clock: Clock) -> None:
         organization = opened(clock)

@@ -157,7 +157,7 @@ class TestACronSchedule:
             scheduler.tick()
 
         (found,) = runs(organization)
-        assert "is gone" in found.why
+        assert "was removed or has expired" in found.why
 
     def test_a_due_run_is_queued_after_an_error_of_the_store(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
