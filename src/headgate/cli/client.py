@@ -27,6 +27,7 @@ __all__ = [
     "send",
     "send_delete",
     "send_request",
+    "send_write",
     "stored_credential",
 ]
 
@@ -47,6 +48,19 @@ _MINUTE = 60
 def send_request(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
     """Call the API and return the JSON of its response. Raises `ApiError` with the text of the problem."""
     return _called(method, path, body, query).json()
+
+
+def send_write(
+    method: str, path: str, *, body: Any = None, dry_run: bool = False, reason: str = "", **query: Any
+) -> dict[str, Any]:
+    """Call a route that writes, and return its response, which is empty if the route has none.
+
+    For a dry run, the server writes nothing and returns the effects. `reason` is kept in the audit. Raises `ApiError` with the
+    text of the problem.
+    """
+    headers = {"headgate-why": _header_text(reason)} if reason else {}
+    answer = _called(method, path, body, {**query, "dry_run": "true" if dry_run else None}, headers)
+    return answer.json() if answer.content else {}
 
 
 def send_delete(path: str) -> None:
@@ -137,13 +151,22 @@ def _demo_hint() -> str:
     return f"; for the server of the demo, set HEADGATE_DATA={folder}" if folder else ""
 
 
-def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
+def _header_text(text: str) -> str:
+    """Return a text that can be sent in a header. Raises `ApiError` for a text that cannot."""
+    if not (text.isascii() and text.isprintable()):
+        raise ApiError("`--reason` has a character that a header cannot contain; write it on one line, in ASCII")
+    return text
+
+
+def _called(
+    method: str, path: str, body: Any, query: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> httpx.Response:
     answer = httpx.request(
         method,
         f"{configured_url()}/api/v1{path}",
         json=body,
         params={key: value for key, value in query.items() if value is not None},
-        headers={"authorization": f"Bearer {require_token()}"},
+        headers={"authorization": f"Bearer {require_token()}", **(headers or {})},
         timeout=_WAIT,
     )
     if not answer.is_success:

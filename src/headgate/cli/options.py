@@ -1,13 +1,41 @@
-"""Options that several commands share, so that each has one name, one meaning and one help text."""
+"""Options and arguments that several commands share, so that each has one name, one meaning and one help text."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="change nothing; show what would be done")]
+from headgate.cli.output import OutputFormat
+
+ActionName = Annotated[str, typer.Argument(metavar="ACTION", help="an action, for example table.select")]
+ResourceName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RESOURCE", help="a resource by name or id, for example lake.raw.flights, organization, or a connection"
+    ),
+]
+OnlyResource = Annotated[
+    str | None, typer.Option("--resource", metavar="RESOURCE", help="show only entries about this resource")
+]
+OnlyAction = Annotated[
+    str | None, typer.Option("--action", metavar="ACTION", help="show only entries about this action")
+]
+OnlyState = Annotated[str | None, typer.Option("--state", metavar="STATE", help="show only entries in this state")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="change nothing; show the effects")]
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")]
 Reason = Annotated[str, typer.Option("--reason", help="the reason, which the audit keeps")]
+OutputMode = Annotated[
+    OutputFormat, typer.Option("--output", "-o", help="the format of the output; `json` is the answer of the API")
+]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="TIME|+30d",
+        help="the time at which the access ends (ISO 8601, UTC), or an offset from now in days, hours or minutes (d, h, m); never if left out",
+    ),
+]
+AccessPurpose = Annotated[str, typer.Option("--purpose", metavar="TEXT", help="the purpose of the access")]
 OutputFile = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="the file to write; the terminal if left out")
 ]

@@ -7,9 +7,9 @@ interpret them. Data that does not go to a terminal is written unchanged.
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -17,6 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.control.text.terminal_text import terminal_json, terminal_text
+
+OutputFormat = Literal["table", "json"]
+"""The formats of an output: a table for people, or JSON for programs."""
+
+Column = str | Callable[[Mapping[str, Any]], Any]
+"""The source of a column: the name of a field, or a function of the item."""
 
 
 class EscapingConsole(Console):
@@ -54,6 +60,28 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for row in rows:
         drawn.add_row(*("" if cell is None else terminal_text(str(cell)) for cell in row))
     print_drawing(drawn)
+
+
+def print_items(items: Iterable[Mapping[str, Any]], columns: Mapping[str, Column], output: OutputFormat) -> bool:
+    """Print items as a table with these columns, or all their fields as a JSON array. Return whether there are any."""
+    found = list(items)
+    if output == "json":
+        write_json(found, indent=2)
+    else:
+        print_table(list(columns), [[_cell(each, column) for column in columns.values()] for each in found])
+    return bool(found)
+
+
+def print_item(item: Mapping[str, Any], lines: Mapping[str, Any], output: OutputFormat) -> None:
+    """Print an item: these lines without the empty ones, or all fields of the item as JSON."""
+    if output == "json":
+        write_json(item, indent=2)
+    else:
+        print_table(("", ""), [line for line in lines.items() if line[1] not in (None, "", [], {})])
+
+
+def _cell(item: Mapping[str, Any], column: Column) -> Any:
+    return item[column] if isinstance(column, str) else column(item)
 
 
 def print_drawing(drawn: RenderableType) -> None:

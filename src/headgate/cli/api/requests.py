@@ -1,0 +1,114 @@
+"""`headgate request`: requests of access to a resource, and the decisions on them."""
+
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+
+from headgate.cli.api.access import fix_text
+from headgate.cli.client import ApiError, api_path, every, given_fields, send_request
+from headgate.cli.command_groups import add_command_group
+from headgate.cli.options import (
+    AccessPurpose,
+    ActionName,
+    DryRun,
+    OnlyAction,
+    OnlyResource,
+    OutputMode,
+    Reason,
+    ResourceName,
+    Until,
+)
+from headgate.cli.output import note, print_item, print_items
+from headgate.cli.times import parse_end
+from headgate.cli.writes import WriteOptions, write
+
+Request = Annotated[
+    str, typer.Argument(metavar="REQUEST", help="the id of the request; `headgate request list` shows it")
+]
+
+_FIELDS = ("id", "state", "action", "resource", "author", "purpose")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    requests = add_command_group(app, "request", "Requests of access: an action on a resource, for a purpose.")
+    requests.command("create")(create_request)
+    requests.command("list")(list_requests)
+    requests.command("show")(show_request)
+    requests.command("approve")(approve_request)
+    requests.command("reject")(reject_request)
+
+
+def create_request(
+    action: ActionName,
+    resource: ResourceName,
+    purpose: AccessPurpose,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Request access to a resource. The output names the users that can approve the request, if you may see the resource."""
+    options = WriteOptions(dry_run, reason, output)
+    body = {"action": action, "resource": resource, "purpose": purpose}
+    answer = write(options, "POST", "/requests", lambda made: f"request {made['id']} is created", body=body)
+    if answer is not None and output == "table":
+        for fix in _fixes(action, resource):
+            note(f"it can be approved with {fix_text(fix)}")
+        note("next: `headgate request list` shows whether it is approved")
+
+
+def list_requests(
+    action: OnlyAction = None,
+    resource: OnlyResource = None,
+    *,
+    own: Annotated[bool, typer.Option("--own", help="show only the requests that you created")] = False,
+    waiting: Annotated[bool, typer.Option("--waiting", help="show only the requests that you could approve")] = False,
+    output: OutputMode = "table",
+) -> None:
+    """Show the requests that you created or could approve."""
+    found = every("/requests", action=action, resource=resource)
+    rows = (each for each in found if (not own or each["own"]) and (not waiting or each["waiting"]))
+    print_items(rows, dict(zip(_FIELDS, _FIELDS, strict=True)), output)
+
+
+def show_request(request: Request, *, output: OutputMode = "table") -> None:
+    """Show a request that you created or could approve."""
+    found = send_request("GET", api_path("requests", request))
+    waits = {"waits for": "your approval"} if found["waiting"] else {}
+    print_item(found, {**{name: found[name] for name in _FIELDS}, **waits}, output)
+
+
+def approve_request(
+    request: Request,
+    until: Until = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Approve a request. It creates those of the missing assignments that you may create."""
+    write(
+        WriteOptions(dry_run, reason, output),
+        "POST",
+        api_path("requests", request, "approve"),
+        f"request {request} is approved: the missing assignments that you may create are created",
+        body=given_fields({"ends": parse_end(until)}),
+    )
+
+
+def reject_request(
+    request: Request, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
+    """Reject a request."""
+    options = WriteOptions(dry_run, reason, output)
+    write(options, "POST", api_path("requests", request, "reject"), f"request {request} is rejected")
+
+
+def _fixes(action: str, resource: str) -> list[dict[str, Any]]:
+    """Return the assignments that would allow the action, if the caller may see the resource; else none."""
+    with suppress(ApiError):
+        found = send_request("POST", "/questions/explain", body={"action": action, "resource": resource})
+        return list(found["fixes"])
+    return []
