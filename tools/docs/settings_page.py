@@ -1,4 +1,4 @@
-"""The page of the settings, from the settings themselves."""
+"""The documentation page of the settings, generated from their definitions."""
 
 from dataclasses import MISSING, fields
 from typing import Any
@@ -13,9 +13,9 @@ from headgate.spark.sql.statements import SqlLimits
 _HEAD = """\
 # Settings
 
-What a deployment can be told. Generated from `src/headgate/app/settings/schema.py`; a test holds it to that.
+All settings of a deployment. This page is generated from `src/headgate/app/settings/schema.py`; a test checks that it is current.
 
-Each is a variable of the environment. What has a key can also stand in a TOML file that `HEADGATE_CONFIG` names:
+Each setting is an environment variable. A setting with a key can also be in a TOML file that `HEADGATE_CONFIG` names:
 
 ```toml
 bind = "0.0.0.0"
@@ -25,19 +25,19 @@ store_file = "/run/secrets/store"
 log = "json"
 ```
 
-An option of the command comes first, then the environment, then the file, then what holds otherwise. A variable that is set to
-nothing is not set. A key or variable that is not on this page is refused, and so is a value that cannot be used: the message says what
-would be right. A secret may lie in a file of its own: its variable or key with `_FILE` or `_file` behind it names that file.
+An option of the command overrides the environment, the environment overrides the file, and the file overrides the default. A variable
+with an empty value counts as not set. A key or variable that is not on this page is refused, and so is an invalid value: the message
+says which values are valid. To read a secret from its own file, append `_FILE` to the variable or `_file` to the key, and set it to the path.
 """
 _ELSEWHERE = """\
 
-## Read by others
+## Read by other programs
 
 | variable | means | if it is not set |
 |---|---|---|
 | `JAVA_HOME` | the Java that runs Spark, if Spark supports it | the first `java` on `PATH`, else the one from PyPI |
-| `SSL_CERT_FILE` | whom the bundled Java trusts while it fetches the jar | whom Python trusts |
-| `PYTHON` | the Python that `make setup` makes `.venv` with | the newest of 3.11 and above that is found |
+| `SSL_CERT_FILE` | the certificate authorities that the bundled Java trusts while it fetches the jar | those that Python trusts |
+| `PYTHON` | the Python with which `make setup` creates `.venv` | the newest of Python 3.11 to 3.13 on `PATH`, else `python3` |
 """
 _HOLDERS = {"": Settings, "limits": Limits, "logins": LoginSettings, "provider": Provider, "sql": SqlLimits}
 
@@ -65,7 +65,7 @@ def _default(variable: SettingSpec) -> str:
     group, _, name = variable.field.rpartition(".")
     (found,) = (each for each in fields(_HOLDERS[group]) if each.name == name)
     if found.default is MISSING:
-        raise ValueError(f"say what holds otherwise than {variable.name}")
+        raise ValueError(f"{variable.name} has no default; describe what applies if it is not set in `otherwise`")
     return _shown(found.default)
 
 
