@@ -62,7 +62,7 @@ def test_promise_4_a_revoke_takes_effect_once_it_has_returned(
     place: ResourceId,
     through_group: bool,  # noqa: FBT001
 ) -> None:
-    """Once a revoke has returned, the next question, of a run under way too, is answered without it."""
+    """Once a revoke has returned, the next question is answered without the assignment, also for a running pipeline."""
     subject: SubjectId = CREW if through_group else MEMBER
     control, store = controlled(assigned(subject, role, place), RunStarted(RUN, DELAYS, MEMBER))
     store.write(*_joined(through_group))
@@ -90,7 +90,7 @@ class _Losing:
 
 
 def test_promise_6_a_right_that_was_just_revoked_allows_nothing() -> None:
-    """A grant whose grantor lost the right between the decision and the write is decided again, and refused."""
+    """If the grantor loses the privilege between the decision and the write, the grant is decided again and refused."""
     control, store = controlled(assigned(MEMBER, "manager", RAW))
     store.before_append = _Losing(store, RoleRevoked(MEMBER, "manager", RAW))
 
@@ -101,7 +101,7 @@ def test_promise_6_a_right_that_was_just_revoked_allows_nothing() -> None:
 
 
 def test_promise_6_a_name_that_was_just_taken_is_refused() -> None:
-    """Two that make the same name at once: one of them makes it, the other is told so and nothing is overwritten."""
+    """If two commands create the same name at once, one succeeds, the other is refused, and nothing is overwritten."""
     control, store = controlled()
     store.before_append = _Losing(store, ResourceCreated(ResourceId("theirs"), "table", RAW, "new"))
 
@@ -114,7 +114,7 @@ def test_promise_6_a_name_that_was_just_taken_is_refused() -> None:
 
 
 def test_promise_6_a_write_of_another_process_is_not_overwritten() -> None:
-    """A write that is still allowed after a lost race lands after the other one, and both hold."""
+    """A write that is still allowed after a lost race is written after the other one, and both take effect."""
     control, store = controlled()
     store.before_append = _Losing(store, assigned(OTHER, "viewer", RAW))
 
@@ -125,7 +125,7 @@ def test_promise_6_a_write_of_another_process_is_not_overwritten() -> None:
 
 
 def test_promise_9_a_change_that_cannot_be_written_has_no_effect() -> None:
-    """If the log cannot be written, the change did not happen: no later decision knows of it."""
+    """If the log cannot be written, the change has no effect on any later decision."""
 
     class Full(FakeStore):
         def append(self, expected: Head, draft: LogWrite) -> Head:
@@ -144,7 +144,7 @@ def test_promise_9_a_change_that_cannot_be_written_has_no_effect() -> None:
 
 
 def test_promise_7_a_run_creates_the_declared_table_and_no_other() -> None:
-    """A run makes the tables that its pipeline declares, by name and database, and no other."""
+    """A run creates only the tables that its pipeline declares, by name and database."""
     control, _ = controlled(RunStarted(RUN, LOAD, ADMIN), ResourceDeleted(FLIGHTS))
     run = Caller(ADMIN, run=RUN)
 
@@ -154,7 +154,7 @@ def test_promise_7_a_run_creates_the_declared_table_and_no_other() -> None:
 
 
 def test_promise_7_a_run_stops_when_its_run_as_loses_the_right_or_leaves() -> None:
-    """A run under way is denied from the moment its run-as principal loses the right, or leaves."""
+    """A running pipeline is denied from the moment its run-as principal loses the privilege or leaves."""
     control, _ = controlled(assigned(MEMBER, "editor", RAW), RunStarted(RUN, DELAYS, MEMBER))
     run = Caller(MEMBER, run=RUN)
     writes = Question(run, "table.insert", PLANES)
@@ -169,7 +169,7 @@ def test_promise_7_a_run_stops_when_its_run_as_loses_the_right_or_leaves() -> No
 
 
 def test_promise_7_an_editor_of_a_pipeline_becomes_its_run_as() -> None:
-    """Who changes a pipeline becomes its run-as: nobody borrows another's rights by editing."""
+    """The user that changes a pipeline becomes its run-as principal: no user gains another's privileges by editing."""
     control, _ = controlled(assigned(MEMBER, "editor", RAW))
 
     after = control.execute(SavePipeline(DELAYS, PROJECT, "query", "delays", DELAYS_RELATIONS, {}), Caller(MEMBER))
@@ -179,7 +179,7 @@ def test_promise_7_an_editor_of_a_pipeline_becomes_its_run_as() -> None:
 
 
 def test_promise_5_a_hidden_and_a_missing_name_are_refused_in_the_same_words() -> None:
-    """Asked by name through the gate, the texts for a hidden and a missing name differ in the name alone."""
+    """The texts of refusals for a hidden and a missing name differ only in the name."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS))
     gate = NameAuthorizer(control, RefusalMessages(Names()))
 
@@ -202,7 +202,7 @@ def test_promise_5_a_hidden_and_a_missing_name_are_refused_in_the_same_words() -
 
 
 def test_promise_5_a_command_on_a_hidden_id_and_on_a_missing_one_are_refused_alike() -> None:
-    """A command that names a resource by id is refused alike for a hidden and a missing one."""
+    """A command on a resource id is refused with the same error for a hidden and a missing resource."""
     control, _ = controlled(assigned(MEMBER, "manager", RAW))
     caller = Caller(MEMBER)
 
@@ -219,7 +219,7 @@ def test_promise_5_a_command_on_a_hidden_id_and_on_a_missing_one_are_refused_ali
 
 
 def test_promise_11_a_recreated_table_has_none_of_the_old_assignments() -> None:
-    """A table that is dropped and made again under its name holds none of the old assignments and edges."""
+    """A table that is dropped and created again under its name has none of the old assignments and edges."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS), assigned(MEMBER, "viewer", PLANES))
     assert control.is_visible(Caller(MEMBER), DELAYS)
 
@@ -232,7 +232,7 @@ def test_promise_11_a_recreated_table_has_none_of_the_old_assignments() -> None:
 @few
 @given(st.sampled_from((*DATABASES, *DATA, *PIPELINES)), st.sampled_from(PRINCIPALS))
 def test_promise_11_no_id_is_used_twice(taken: ResourceId, who: PrincipalId) -> None:
-    """No command makes a thing under the id of another, so that nothing is inherited by an id."""
+    """No command creates a resource under an id in use, so that no resource inherits assignments by its id."""
     control, _ = controlled(ResourceCreated(taken, "database", ResourceId("lake"), f"{taken} of before"))
 
     with pytest.raises(CommandError):

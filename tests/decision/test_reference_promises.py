@@ -68,7 +68,7 @@ def _allowed(facts: Snapshot, question: Question) -> bool:
 def test_promise_1_revoking_the_assignments_that_an_allow_names_denies(
     facts: Snapshot, several: list[Question]
 ) -> None:
-    """Every allow names the assignments that it rests on: without these it is a deny."""
+    """Every allow names the assignments that it depends on: without them the decision is a deny."""
     for question in several:
         paths = decide(MODELS, facts, question, NOW).paths
         assert all((each.assigned_role, each.assigned_on, "") in facts.assignments[each.subject] for each in paths)
@@ -79,7 +79,7 @@ def test_promise_1_revoking_the_assignments_that_an_allow_names_denies(
 @few
 @given(WORLDS, QUESTIONS)
 def test_promise_1_facts_without_assignments_allow_nothing(facts: Snapshot, question: Question) -> None:
-    """Where nothing is assigned, nothing is allowed; nor is anything in empty facts."""
+    """Without assignments nothing is allowed, and with empty facts nothing is allowed."""
     assert not _allowed(facts._replace(assignments=Map()), question)
     assert not _allowed(Snapshot(), question)
 
@@ -87,7 +87,7 @@ def test_promise_1_facts_without_assignments_allow_nothing(facts: Snapshot, ques
 @few
 @given(WORLDS, st.sampled_from(PRINCIPALS))
 def test_promise_1_data_and_pipelines_follow_the_levels(facts: Snapshot, who: PrincipalId) -> None:
-    """On data and pipelines the decision is the level that the model's own text gives, for every action."""
+    """On data and pipelines, the decision on every action follows the levels of the model's text."""
     for id in (*DATABASES, *DATA, *PIPELINES):
         resource = facts.resources[id]
         reached = level(facts, who, resource)
@@ -102,7 +102,7 @@ def test_promise_1_data_and_pipelines_follow_the_levels(facts: Snapshot, who: Pr
 def test_promise_1_a_principal_assigns_no_more_than_the_model_allows(
     facts: Snapshot, place: ResourceId, who: PrincipalId, whom: PrincipalId
 ) -> None:
-    """Managers give and take up to editor, owners and admins every level, to who is in the organization."""
+    """Managers assign and revoke levels up to editor, owners and admins every level; only members of the organization receive one."""
     powers = organization_roles(facts, who) & {"owner", "admin"}
     for role in LEVELS[1:]:
         may = bool(powers) or (
@@ -118,7 +118,7 @@ def test_promise_1_a_principal_assigns_no_more_than_the_model_allows(
 def test_promise_1_another_assignment_never_turns_an_allow_into_a_deny(
     facts: Snapshot, several: list[Question], more: RoleAssigned
 ) -> None:
-    """One more assignment never turns an allow into a deny."""
+    """An additional assignment never turns an allow into a deny."""
     assume((more.role, more.resource, "") not in facts.assignments.get(more.subject, {}))
     after = apply(facts, more)
 
@@ -133,7 +133,7 @@ def _members(facts: Snapshot) -> list[Caller]:
 @few
 @given(WORLDS, st.sampled_from(PIPELINES))
 def test_promise_2_the_weakest_table_decides(facts: Snapshot, id: ResourceId) -> None:
-    """A member may see a pipeline exactly if every table and volume that it touches is there and may be seen."""
+    """A member may see a pipeline exactly if every table and volume that it names exists and the member may see it."""
     pipeline = facts.resources[id]
     relations = ("outputs",) if pipeline.type == "source" else ("inputs", "outputs")
     touched = {edge.target for relation in relations for edge in pipeline.edges(relation)}
@@ -148,7 +148,7 @@ def test_promise_2_the_weakest_table_decides(facts: Snapshot, id: ResourceId) ->
 @few
 @given(WORLDS, st.sampled_from(PIPELINES), QUESTIONS)
 def test_promise_2_a_disabled_stream_does_not_count(facts: Snapshot, id: ResourceId, question: Question) -> None:
-    """A disabled stream does not count: without it every decision is the same, as long as another one counts."""
+    """A disabled stream does not count: deleting it changes no decision if the pipeline has an enabled one."""
     pipeline = facts.resources[id]
     counting = ("inputs", "outputs") if pipeline.type == "query" else ("outputs",)
     assume(any(pipeline.edges(relation) for relation in counting))
@@ -161,7 +161,7 @@ def test_promise_2_a_disabled_stream_does_not_count(facts: Snapshot, id: Resourc
 @few
 @given(WORLDS, st.sampled_from(PIPELINES))
 def test_promise_2_an_empty_pipeline_is_closed_to_every_member(facts: Snapshot, id: ResourceId) -> None:
-    """A pipeline that touches nothing and names no layer is closed to every member."""
+    """A pipeline that names no table and no layer is closed to every member."""
     after = apply(facts, RelationsSet(id, {}))
 
     assert not any(is_discoverable(MODELS, after, caller, id, NOW) for caller in _members(after))
@@ -172,7 +172,7 @@ def test_promise_2_an_empty_pipeline_is_closed_to_every_member(facts: Snapshot, 
 def test_promise_2_the_layers_decide_if_every_stream_is_disabled(
     facts: Snapshot, id: ResourceId, layer: ResourceId
 ) -> None:
-    """A pipeline whose streams are all off is as open as the layers that it would write to, off or not."""
+    """On a pipeline whose streams are all disabled, a member's level is that of its output layers, even of disabled ones."""
     edges = facts.resources[id].relations["output_layers"]
     off = tuple(replace(edge, target=layer, enabled=False) for edge in edges)
     assume(off)
@@ -188,7 +188,7 @@ def test_promise_2_the_layers_decide_if_every_stream_is_disabled(
 def test_promise_2_a_drop_never_opens_a_pipeline(
     facts: Snapshot, id: ResourceId, gone: ResourceId, who: PrincipalId
 ) -> None:
-    """Dropping a table or a database that a pipeline touches never opens the pipeline to anybody."""
+    """Dropping a table or a database that a pipeline names never opens the pipeline to any principal."""
     after = apply(facts, ResourceDeleted(gone))
 
     kind = facts.resources[id].type
@@ -199,7 +199,7 @@ def test_promise_2_a_drop_never_opens_a_pipeline(
 @few
 @given(WORLDS, OWN_QUESTIONS)
 def test_promise_3_a_token_never_does_more_than_its_principal(facts: Snapshot, question: Question) -> None:
-    """What a token may, its principal may now; somebody else's token and one that has ended may nothing."""
+    """A token may do what its principal may do now; another principal's token and an expired one may do nothing."""
     token = facts.tokens[TOKEN]
     by_token = replace(question, caller=replace(question.caller, token=TOKEN))
     alive = token.principal == question.caller.principal and (token.ends is None or token.ends > NOW)
@@ -210,7 +210,7 @@ def test_promise_3_a_token_never_does_more_than_its_principal(facts: Snapshot, q
 @few
 @given(WORLDS, OWN_QUESTIONS)
 def test_promise_3_a_token_ends_with_its_principal(facts: Snapshot, question: Question) -> None:
-    """A token that was revoked, or whose principal left, is dead, also when the principal comes back."""
+    """A token is invalid once it is revoked or its principal has left, even if the principal returns."""
     principal = facts.tokens[TOKEN].principal
     asked = replace(question, caller=Caller(principal, TOKEN))
 
@@ -226,7 +226,7 @@ def test_promise_3_a_token_ends_with_its_principal(facts: Snapshot, question: Qu
 def test_promise_4_a_revoked_assignment_allows_nothing(
     facts: Snapshot, question: Question, data: st.DataObject
 ) -> None:
-    """After a revoke no decision rests on what was revoked, and none is allowed that was not before."""
+    """After a revoke no decision depends on the revoked assignment, and no deny has become an allow."""
     held = sorted((subject, *key) for subject, each in facts.assignments.items() for key in each)
     revoked = data.draw(st.sampled_from(held))
 
@@ -240,7 +240,7 @@ def test_promise_4_a_revoked_assignment_allows_nothing(
 def test_promise_5_a_hidden_and_a_missing_name_are_answered_alike(
     facts: Snapshot, caller: Caller, id: ResourceId, action: str
 ) -> None:
-    """Asked by name, a resource that the caller may not discover is answered as one that does not exist."""
+    """A question by name about a resource that the caller may not discover has the answer for a missing one."""
     names = facts.full_name(id)
     assume(not is_discoverable(MODELS, facts, caller, id, NOW))
 
@@ -262,7 +262,7 @@ def test_promise_5_a_hidden_and_a_missing_name_are_answered_alike(
 def test_promise_7_a_run_may_do_only_declared_actions_that_its_run_as_may_do(
     facts: Snapshot, question: Question
 ) -> None:
-    """A run is allowed exactly what its pipeline declares and its run-as principal may do by itself."""
+    """A run is allowed exactly what its pipeline declares and its run-as principal may do itself."""
     run = facts.runs[RUN]
     resource = facts.resources.get(question.resource)
     itself = replace(question, caller=Caller(question.caller.principal))
@@ -278,7 +278,7 @@ def test_promise_7_a_run_may_do_only_declared_actions_that_its_run_as_may_do(
 def test_promise_7_a_run_is_denied_every_resource_that_no_edge_names(
     facts: Snapshot, action: str, id: ResourceId
 ) -> None:
-    """Not even an owner's run reaches what no enabled edge of its pipeline names, nor anything once it has ended."""
+    """Not even an owner's run reaches a resource that no edge of its pipeline names, or any resource after its end."""
     run = facts.runs[RUN]
     owners = facts._replace(runs=facts.runs.set(RUN, replace(run, run_as=OWNER)))
     named = {edge.target for relation in facts.resources[run.pipeline].relations for edge in
@@ -293,7 +293,7 @@ def test_promise_7_a_run_is_denied_every_resource_that_no_edge_names(
 @few
 @given(WORLDS, st.text(max_size=20), st.sampled_from(RESOURCES))
 def test_promise_8_an_unknown_action_is_denied(facts: Snapshot, action: str, id: ResourceId) -> None:
-    """An action that is not in the vocabulary is denied to everybody, owners too."""
+    """An action that is not in the vocabulary is denied to every principal, even an owner."""
     assume(action not in ACTIONS)
 
     assert not any(allows(facts, who, action, id) for who in PRINCIPALS)
@@ -302,7 +302,7 @@ def test_promise_8_an_unknown_action_is_denied(facts: Snapshot, action: str, id:
 @few
 @given(WORLDS, st.sampled_from([*ACTIONS]), st.sampled_from(RESOURCES))
 def test_promise_8_an_action_on_another_type_is_denied(facts: Snapshot, action: str, id: ResourceId) -> None:
-    """An action asked on a type that it does not exist on is denied to everybody, owners too."""
+    """An action on a resource type that does not have it is denied to every principal, even an owner."""
     assume(facts.resources[id].type not in ACTIONS[action].on)
 
     assert not any(allows(facts, who, action, id) for who in PRINCIPALS)
@@ -313,7 +313,7 @@ def test_promise_8_an_action_on_another_type_is_denied(facts: Snapshot, action: 
 def test_promise_8_an_unknown_role_gives_nothing(
     facts: Snapshot, question: Question, who: PrincipalId, place: ResourceId
 ) -> None:
-    """An assignment of a role that the model does not know, or on a type where it does not put it, gives nothing."""
+    """An assignment of an unknown role, or on a type on which the model does not allow the role, grants nothing."""
     kind = facts.resources[place].type
     strange = [name for name, role in NEKT.roles.items() if kind not in role.on]
     after = fold(facts, (RoleAssigned(who, name, place, NEKT.name) for name in (*strange, "unheard")), facts.revision)
@@ -324,7 +324,7 @@ def test_promise_8_an_unknown_role_gives_nothing(
 @few
 @given(WORLDS, QUESTIONS)
 def test_promise_10_an_explanation_agrees_with_the_decision(facts: Snapshot, question: Question) -> None:
-    """An explanation carries the decision that is made without one; who may not know reads nothing else in it."""
+    """An explanation contains the same decision as a check; a caller that may not discover the resource learns nothing more."""
     explained, decided = explain(MODELS, facts, question, NOW), decide(MODELS, facts, question, NOW)
 
     assert explained.decision.allowed == decided.allowed
@@ -336,7 +336,7 @@ def test_promise_10_an_explanation_agrees_with_the_decision(facts: Snapshot, que
 def test_promise_10_a_resource_is_discoverable_if_an_action_on_it_is_allowed(
     facts: Snapshot, caller: Caller, id: ResourceId
 ) -> None:
-    """A resource is discovered by exactly those to whom an action on it is allowed."""
+    """A principal may discover a resource exactly if an action on it is allowed to the principal."""
     own = [name for name in ACTIONS if name.partition(".")[0] == facts.resources[id].type]
 
     assert is_discoverable(MODELS, facts, caller, id, NOW) == any(_allowed(facts, Question(caller, a, id)) for a in own)
@@ -345,7 +345,7 @@ def test_promise_10_a_resource_is_discoverable_if_an_action_on_it_is_allowed(
 @few
 @given(WORLDS, QUESTIONS)
 def test_promise_10_a_fix_allows_and_its_approvers_may_make_it(facts: Snapshot, question: Question) -> None:
-    """Every fix turns the deny into an allow, less of it does not, and each approver may make their part."""
+    """Every fix turns the deny into an allow, a part of it does not, and each approver may make their assignment."""
     for fix in explain(MODELS, facts, question, NOW).fixes:
         made = [RoleAssigned(fix.subject, each.role, each.resource, NEKT.name) for each in fix.assignments]
         assert _allowed(functools.reduce(apply, made, facts), question)
@@ -362,7 +362,7 @@ def test_promise_10_a_fix_allows_and_its_approvers_may_make_it(facts: Snapshot, 
 @few
 @given(WORLDS, QUESTIONS)
 def test_promise_5_a_caller_that_may_not_see_a_resource_gets_no_fix(facts: Snapshot, question: Question) -> None:
-    """Who may not discover the resource, or one that the question also names, is told no fix and no approver."""
+    """A caller that may not discover every resource of the question receives no fix and no approver."""
     concerned = [id for ids in question.on.values() for id in ids]
     if NEKT.roles_granting(question.action) or not concerned:
         concerned.append(question.resource)
@@ -377,7 +377,7 @@ def test_promise_5_a_caller_that_may_not_see_a_resource_gets_no_fix(facts: Snaps
 def test_promise_11_a_rename_changes_no_decision(
     facts: Snapshot, question: Question, id: ResourceId, name: str
 ) -> None:
-    """A rename changes no decision: what is assigned and declared stays with the id."""
+    """A rename changes no decision: assignments and declarations refer to the id."""
     renamed = apply(facts, ResourceRenamed(id, facts.resources[id].parent, name))
 
     assert decide(MODELS, renamed, question, NOW) == decide(MODELS, facts, question, NOW)
@@ -388,7 +388,7 @@ def test_promise_11_a_rename_changes_no_decision(
 def test_promise_11_a_reused_name_gives_no_former_rights(
     facts: Snapshot, caller: Caller, id: ResourceId, action: str
 ) -> None:
-    """A table that is made under the name of a deleted one is decided on like any other new table there."""
+    """Decisions on a table with the name of a deleted one are those on any other new table in the database."""
     old, new = facts.resources[id], ResourceId("new")
     again = fold(facts, (ResourceDeleted(id), ResourceCreated(new, old.type, old.parent, old.name)), 2)
     fresh = fold(facts, (ResourceDeleted(id), ResourceCreated(new, old.type, old.parent, "fresh")), 2)
@@ -401,7 +401,7 @@ def test_promise_11_a_reused_name_gives_no_former_rights(
 @few
 @given(WORLDS, QUESTIONS)
 def test_promise_11_a_returning_principal_holds_nothing(facts: Snapshot, question: Question) -> None:
-    """Somebody who left and is added again holds nothing of what was theirs, in person or through a chosen group."""
+    """A principal that left and is added again holds none of its former roles, directly or through a chosen group."""
     principal = question.caller.principal
     back = fold(facts, (PrincipalRemoved(principal), PrincipalAdded(principal, "user")), 2)
 
@@ -415,7 +415,7 @@ def test_promise_11_a_returning_principal_holds_nothing(facts: Snapshot, questio
 def test_promise_3_a_narrowed_token_does_no_more_than_an_open_one(
     facts: Snapshot, several: list[Question], listed: list[ResourceId]
 ) -> None:
-    """A narrowed token does nothing that its principal could not, nor what only resources beside the listed ones give."""
+    """A narrowed token allows only what its principal may do, on the listed resources, above and below them, and what is derived."""
     for question in several:
         caller = Caller(question.caller.principal, TokenId("narrow"))
         issued = apply(facts, TokenIssued(TokenId("narrow"), caller.principal, only=tuple(listed)))

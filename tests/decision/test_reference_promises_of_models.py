@@ -45,7 +45,7 @@ BOTH = {NEKT.name: NEKT, ONEHOUSE.name: ONEHOUSE}
 def test_promise_1_an_assignment_of_another_model_changes_no_decision(
     facts: Snapshot, theirs: list[RoleAssigned], several: list[Question]
 ) -> None:
-    """An assignment under one model changes no decision on what another model governs."""
+    """An assignment under one model changes no decision on resources that another model governs."""
     before = fold(facts, _LAB, 2)
     after = fold(before, theirs, 2)
 
@@ -58,7 +58,7 @@ def test_promise_1_an_assignment_of_another_model_changes_no_decision(
 def test_promise_1_an_assignment_of_the_home_model_changes_no_decision_elsewhere(
     facts: Snapshot, theirs: list[RoleAssigned], more: RoleAssigned, caller: Caller, id: ResourceId, action: str
 ) -> None:
-    """Nor do the home model's roles, an owner's too, act in a project that another model governs."""
+    """The home model's roles, even owner, have no effect in a project that another model governs."""
     before = fold(facts, (*_LAB, *theirs), 2)
     question = Question(caller, action, id)
 
@@ -85,7 +85,7 @@ _DATES = st.sampled_from((None, NOW - 1, NOW, NOW + 1))
 def test_promise_1_an_active_agreement_gives_read_only(
     facts: Snapshot, who: PrincipalId, starts: float | None, ends: float | None, id: ResourceId, action: str
 ) -> None:
-    """An active agreement gives its consumer read on the tables that the port serves, from its start to its end, and nothing else."""
+    """An active agreement grants its consumer read on the tables that the port serves, from its start to its end, and nothing else."""
     agreed = RoleAssigned(who, "consumer", PORT, DATAMESH.name, None, ends, starts, DEAL)
     there = (*_MESH, RoleAssigned(who, "member", RESOURCES[0], DATAMESH.name))
     before, after = fold(facts, there, 2), fold(facts, (*there, agreed), 2)

@@ -74,7 +74,7 @@ STEPS: dict[str, Step] = {
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.sampled_from(sorted(STEPS)), max_size=12))
 def test_promise_12_entries_stay(steps: list[str]) -> None:
-    """Whatever is done by way of the store, every entry that was there is there, the same and at its place."""
+    """No operation of the store changes, moves or deletes an existing entry."""
     with contextlib.closing(open_stores(":memory:")) as stores:
         store, before = stores.log(ROOT), list[LogEntry]()
         for step in steps:
@@ -104,7 +104,7 @@ ROWS = _rows(5)
 @example(at=0, column="at", value="0")
 @given(at=st.integers(0, 4), column=st.sampled_from(COLUMNS), value=SOMETHING)
 def test_promise_12_an_altered_entry_shows(at: int, column: str, value: object) -> None:
-    """An entry in which anything was altered shows, and so does one that was taken out or put in, with its revision."""
+    """An altered, removed or inserted entry is detected, with its revision."""
     before, row, after = ROWS[:at], ROWS[at], ROWS[at + 1 :]
     if getattr(row, column) != value:
         _shows(at + 1, [*before, SimpleNamespace(**vars(row) | {column: value}), *after])
@@ -121,7 +121,7 @@ def _shows(revision: int, rows: list[Any]) -> None:
 @settings(deadline=None, max_examples=25)
 @given(length=st.integers(2, 8), kept=st.integers(1, 7))
 def test_promise_12_a_tail_that_was_cut_or_rewritten_shows(length: int, kept: int) -> None:
-    """A tail that was cut off or written anew, with hashes that fit, shows by a seal, also by one that is kept elsewhere."""
+    """A truncated or rewritten tail, even with valid hashes, is detected by a seal, also by one that is stored elsewhere."""
     key = SealKey(Ed25519PrivateKey.generate())
     known = KnownKeys({key.fingerprint: key.private.public_key()})
     rows = _rows(length)
@@ -167,7 +167,7 @@ def _answers(control: Control) -> list[object]:
 
 
 def test_promise_12_every_past_answer_can_be_asked_again() -> None:
-    """Every past answer can be asked again, and is the same from a checkpoint, and in another deployment that took the log in."""
+    """Every past answer can be asked again, and is the same from a checkpoint and in another deployment that imported the log."""
     with _organizations() as organizations, contextlib.closing(open_stores(":memory:")) as elsewhere:
         control, stores = organizations.open(ROOT).control, organizations.stores
         before = _answers(control)
@@ -185,7 +185,7 @@ def test_promise_12_every_past_answer_can_be_asked_again() -> None:
 
 
 def test_promise_12_a_person_can_be_forgotten() -> None:
-    """A person can be forgotten: no document says anything of them, every entry is there, and every log proves to be whole."""
+    """A person's data can be erased: no document mentions the person, every entry remains, and every log passes verification."""
     with _organizations() as organizations:
         stores = organizations.stores
         assert isinstance(stores, SqlStores)

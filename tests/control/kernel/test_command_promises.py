@@ -136,7 +136,7 @@ def _accepted(
 def test_promise_6_a_write_is_decided_on_the_newest_facts(
     begin: Callable[[], OrganizationHarness], data: st.DataObject
 ) -> None:
-    """Whatever is written between a command's decision and its write: it ends as if it had been asked after that."""
+    """Whatever is written between a command's decision and its write, the result is that of a command sent after it."""
     asked, who = data.draw(st.sampled_from(_accepted(begin, *ACTORS)))
     between, _ = data.draw(st.sampled_from(_accepted(begin, None)))
     racing, later = begin(), begin()
@@ -174,7 +174,7 @@ def able(world: OrganizationHarness, who: PrincipalId, id: str) -> set[str]:
     st.lists(_moves, min_size=1, max_size=3),
 )
 def test_promise_11_a_user_gains_nothing_by_a_move(more: set[tuple[str, str]], moves: list[Command]) -> None:
-    """Whatever else somebody holds who may move a table: what they may do and give on it does not grow by that."""
+    """A move of a table never adds to what the moving user may do or assign on it, whatever roles the user holds."""
     world = onehouse()
     world.do(*(role(ANN, *each) for each in (("DROP", "table"), ("ALTER", "table"), ("CREATE_TABLE", "two"))))
     world.do(*(role(ANN, *each) for each in sorted(more) if each != ("CREATE_TABLE", "table")))
@@ -190,7 +190,7 @@ def test_promise_11_a_recreated_table_or_group_gives_no_former_rights(
     privileges: set[str],
     through_group: bool,  # noqa: FBT001
 ) -> None:
-    """What is deleted and made again under its name, a table or a group, is a new thing that nobody holds anything on."""
+    """A table or group that is deleted and created again under its name is new: no principal holds a role on it."""
     world = onehouse()
     world.do(role(CREW, "member", "project"), ChangeMembership(CREW, BEN, member=True))
     for privilege in sorted(privileges - {"CREATE_TABLE"}):
