@@ -8,18 +8,18 @@ from headgate.endpoints.common.route_metadata import NEEDS, OWN, PUBLIC
 _HEAD = """\
 # The HTTP API
 
-Every address, what it needs and what it takes. Generated from the OpenAPI document, which a server gives at `/api/openapi.json`; a
-test holds this page to it.
+This page lists every endpoint with the actions that it needs, its parameters and its answers. It is generated from the OpenAPI document, which a
+server publishes at `/api/openapi.json`; a test compares the two.
 
-All of it is below `/o/{organization}` too, for who is in several organizations. What needs an action is decided by the access model that
-governs there; `discover` stands for any action on what is shown. Every write to a log takes `dry_run=true`, `Idempotency-Key` and, where it
-changes one resource, `If-Match`; every error is a [problem document](https://www.rfc-editor.org/rfc/rfc9457).
+Every endpoint is also available below `/o/{organization}`, for users that are in several organizations. "needs" names the actions that the caller must be
+allowed to perform; the access model that governs the resource decides. `discover` means any action on the returned resource. Every write to a log accepts
+`dry_run=true`, `Idempotency-Key` and, if it changes one resource, `If-Match`. Every error is a [problem document](https://www.rfc-editor.org/rfc/rfc9457).
 
-A request that is sent again under its `Idempotency-Key`, by the same caller, later or at the same moment, is not carried out again: it
-gets the answer that the first one got, with the header `Idempotency-Replayed: true` and without secrets. Another request under the same
-key is refused with 422. A route that does not list `idempotency-key` ignores the header: logins, passwords and sessions, device codes,
-the acceptance of an invitation, dismissed notifications, questions and SQL. A code or an invitation is good once, a notification that is
-dismissed again stays dismissed, and a statement that is sent again runs again.
+If the same caller sends a request again with the same `Idempotency-Key`, later or at the same moment, the server does not execute it again. It returns the
+answer of the first request, with the header `Idempotency-Replayed: true` and without secrets. A different request with the same key is refused with 422. An
+endpoint that does not list `idempotency-key` ignores the header: logins, passwords and sessions, device codes, the acceptance of an invitation, dismissed
+notifications, questions and SQL. A code or an invitation can be used once, a notification that is dismissed again stays dismissed, and a statement that is
+sent again runs again.
 """
 _METHODS = ("get", "post", "put", "patch", "delete")
 

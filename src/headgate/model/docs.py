@@ -31,7 +31,7 @@ def vocabulary_page(actions: Vocabulary) -> str:
     head = (
         "# Actions",
         "",
-        "The vocabulary of actions, with their names in each model and in Spark; `-`: no name. Written by `headgate model document actions`.",
+        "The vocabulary of actions, with the names of each action in the shipped models and in Spark; `-` means that there is no name. Written by `headgate model document actions`.",
         "",
     )
     columns = ("action", *MODELS, "Spark")
@@ -86,7 +86,7 @@ def _types(model: Model) -> Iterator[str]:
         )
         for each in model.types.values()
     ]
-    yield from _table(("word in this model", "type", "parents", ""), rows)
+    yield from _table(("word in this model", "type", "parents", "note"), rows)
 
 
 def _switches(model: Model) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _roles(model: Model) -> Iterator[str]:
     yield from _table(("role", "assigned on", "to", "includes", "counts only while"), rows)
     if model.custom_roles:
         custom = model.custom_roles
-        yield f"Organizations may define roles of their own, composed of {roles(custom.of, model)}, on {type_words(model, custom.on)}{condition_suffix(custom.when)}."
+        yield f"Organizations may define custom roles, composed of {roles(custom.of, model)}, on {type_words(model, custom.on)}{condition_suffix(custom.when)}."
         yield ""
 
 
@@ -130,7 +130,7 @@ def _matrix(model: Model) -> Iterator[str]:
     yield from (
         "## Matrix",
         "",
-        "The actions that a role gives where it is held, included roles counted. Some actions have further requirements, see below.",
+        "The actions that each role gives on a resource on which it is held, including the actions of its included roles. Some actions have further requirements; see below.",
         "",
     )
     for types, verbs in _group_alike(model):
@@ -187,7 +187,7 @@ def _render_derived(model: Model) -> Iterator[str]:
     for rule in dict.fromkeys(model.derived.values()):
         types = [type for type, each in model.derived.items() if each == rule]
         over, empty = join_names([f"`{r}`" for r in rule.weakest_over]), join_names([f"`{r}`" for r in rule.when_empty])
-        yield f"- {type_words(model, types)}: only the roles held on every resource that an enabled edge of {over} names (the weakest decides); if there is no such edge, on every resource that {empty} names; if there is none of these either, no role"
+        yield f"- {type_words(model, types)}: a principal holds exactly the roles that it holds on every resource named by an enabled edge of {over}, so the weakest decides. If there is no such edge, the resources that {empty} names decide; if there are none of these either, the principal holds no role"
     yield ""
 
 
