@@ -159,7 +159,7 @@ def test_a_ticket_stays_valid_while_one_of_its_connections_is_open(
     client.close()
 
 
-def test_each_connection_of_a_ticket_is_authorized_anew(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+def test_each_connection_of_a_ticket_is_authorized_again(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
     answers = iter((True, False, True))
     found = ticket(relay, echo.port, is_allowed=lambda: next(answers))
 
