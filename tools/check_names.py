@@ -1,9 +1,8 @@
-"""Holds the names of modules, of what they define and of tests to the rules of CONTRIBUTING.md.
+"""Checks the names of modules, of their definitions and of tests against the rules of CONTRIBUTING.md.
 
 A module is named by a noun, a public name - one that another module imports - is defined in one module, and the name of a
-test alone is a sentence with a subject. What departs
-from a rule stands in `tools/name_exceptions.toml` with its reason; an exception that is not needed is a complaint, too.
-Prints the complaints and exits with 1, or one line of figures.
+test is a sentence with a subject. `tools/name_exceptions.toml` lists the exceptions with their reasons; an exception that is
+not needed is a complaint, too. Prints the complaints and exits with 1, or prints one line of figures.
 """
 
 import ast
@@ -41,7 +40,7 @@ NO_SUBJECTS = frozenset(
         *("shows", "tells", "refuses", "needs", "reads", "writes", "asks", "finds", "goes", "comes", "waits", "stays"),
     )
 )
-"""Words with which no sentence begins that has a subject: of the test of a class they say something in its context alone."""
+"""Words that begin no sentence with a subject: the name of such a test is clear only beside the name of its class."""
 
 UNNAMED_ACTORS = frozenset(("who", "whom", "whose", "whoever", "somebody", "someone", "nobody", "anybody", "everybody"))
 FEWEST_WORDS = 3
@@ -52,7 +51,7 @@ def main() -> int:
     exceptions = tomllib.loads(EXCEPTIONS.read_text("utf-8"))
     sources = {str(path.relative_to(ROOT / "src")): path.read_text("utf-8") for path in _modules(SOURCES)}
     places = [*sources, *(str(path.relative_to(ROOT)) for path in _modules(TESTS))]
-    words = {word: f"is no noun in {place}" for place in places for word in unfit_words(place)}
+    words = {word: f"is not a noun in {place}" for place in places for word in unfit_words(place)}
     twice = {name: f"is defined in {', '.join(modules)}" for name, modules in duplicates(sources).items()}
     tests = [name for path in _modules(TESTS) for name in test_functions(path.read_text("utf-8"))]
     unclear = {name: f"of a test {fault}" for name in tests if (fault := fault_of_test(name))}
@@ -69,9 +68,9 @@ def main() -> int:
 
 
 def unfit_words(place: str) -> Iterator[str]:
-    """Yield the words that do not fit into the name of a module or package at a place (`a/b/c.py`).
+    """Yield the words that are not allowed in the name of a module or package at a place (`a/b/c.py`).
 
-    A participle fits before a noun (`staged_creates`), and not as the noun (`staged`).
+    A participle is allowed before a noun (`staged_creates`), and not as the noun (`staged`).
     """
     for name in place.removesuffix(".py").split("/"):
         words = name.removeprefix("test_").split("_")
@@ -100,14 +99,14 @@ def test_functions(text: str) -> Iterator[str]:
 
 
 def fault_of_test(name: str) -> str | None:
-    """Return why the name of a test is no sentence with a subject; None for one that may be."""
+    """Return why the name of a test is not a sentence with a subject; None if it may be one."""
     words = name.removeprefix("test_").split("_")
     if words[0] in NO_SUBJECTS:
         return f"begins with `{words[0]}`: begin with its subject"
     if unnamed := UNNAMED_ACTORS.intersection(words):
-        return f"says `{min(unnamed)}`: name the actor"
+        return f"has `{min(unnamed)}`: name the actor"
     if len(words) < FEWEST_WORDS:
-        return "is no sentence: say what holds of what"
+        return "is not a sentence: name a subject and what is true of it"
     return None
 
 
@@ -129,7 +128,7 @@ def _module(place: str) -> str:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the full name of everything that a module takes from others, by its name or as an attribute of its module."""
+    """Yield the full name of everything that a module imports from others, by its name or as an attribute of its module."""
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):

@@ -1,6 +1,6 @@
-"""Holds functions and modules to the sizes at which they can be read: see CONTRIBUTING.md.
+"""Checks the sizes of functions and modules against the limits of CONTRIBUTING.md.
 
-Non-blank lines count, docstrings of functions do not. Prints what is too long and exits with 1, or one line of figures.
+Non-blank lines count, docstrings of functions do not. Prints what is too long and exits with 1, or prints one line of figures.
 """
 
 import ast
@@ -24,7 +24,7 @@ EXCEPTIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function, where it stands, and how long it is."""
+    """A function: its file, line and name, and its length in lines."""
 
     place: str
     lines: int
@@ -101,7 +101,7 @@ def _python_files() -> Iterator[Path]:
 
 
 def _is_python(path: Path) -> bool:
-    """Say whether this is Python: by its name, or, for a command without one, by its first line."""
+    """Whether the file is Python, by its suffix or, without a suffix, by its first line."""
     if path.suffix:
         return path.suffix == ".py"
     with path.open("rb") as file:

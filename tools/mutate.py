@@ -1,6 +1,6 @@
-"""Changes the decision and the model in small ways, one at a time, and prints which changes no test notices.
+"""Mutation testing of the decision and the model: prints the mutants that no test kills.
 
-`MUTATE` says how many mutants of each module are tried, or `all`. The sample is the same for the same source.
+`MUTATE` is the number of mutants of each module, or `all`. The sample is the same for the same source.
 """
 
 # Only `make mutate` installs mutmut.
@@ -25,7 +25,7 @@ SEED = 4
 
 
 def main() -> int:
-    """Run the sample that `MUTATE` names and print what came of it."""
+    """Run the sample that `MUTATE` names, and print the results."""
     size = os.environ.get("MUTATE", "3")
     files = sorted(walk_mutatable_files())
     names = [] if size == "all" else [name for file in files for name in sampled(file, int(size))]
@@ -43,7 +43,7 @@ def sampled(file: Path, size: int) -> list[str]:
 
 
 def outcomes(file: Path, names: set[str]) -> dict[str, str]:
-    """Return what became of each mutant of a module that was tried; of all where no names are given."""
+    """Return the status of each mutant of a module in `names`, or of all if `names` is empty."""
     data = SourceFileMutationData(path=file)
     data.load()
     return {
@@ -52,7 +52,7 @@ def outcomes(file: Path, names: set[str]) -> dict[str, str]:
 
 
 def report(tried: dict[Path, dict[str, str]]) -> None:
-    """Print each mutant that no test noticed, as a diff, then the score of each module and of all."""
+    """Print each surviving mutant as a diff, then the score of each module and of all."""
     for ended in tried.values():
         for name in (name for name, status in ended.items() if status not in NOTICED):
             print(f"\n{name}: {ended[name]}", flush=True)
@@ -64,7 +64,7 @@ def report(tried: dict[Path, dict[str, str]]) -> None:
 
 
 def _score(ended: dict[str, str]) -> str:
-    """Return how many mutants were noticed, and of how many."""
+    """Return the number of killed mutants, and of all mutants."""
     noticed = sum(count for status, count in Counter(ended.values()).items() if status in NOTICED)
     return f"{noticed:5} of {len(ended):5}"
 

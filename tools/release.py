@@ -1,8 +1,8 @@
 """Build a release into `dist/` and check it: wheel, source archive, SBOM and checksums.
 
-Stops at the first check that fails, with what to do. The checks: version and changelog agree; the archives hold the
-tracked files; the wheel alone, installed by pip into a new environment, has allowed licences, runs `headgate demo` and opens what
-earlier releases wrote. Nothing is uploaded or tagged.
+Stops at the first failing check, with the remedy. The checks: version and changelog agree; the archives contain the
+tracked files; the wheel, installed by pip into a new environment, has allowed licences, runs `headgate demo` and opens data of
+earlier releases. Nothing is uploaded or tagged.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ CLASSIFIERS = {
     "License :: OSI Approved :: MIT License": "MIT",
     "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
-"""What packages still say where SPDX has an identifier."""
+"""Classifiers of packages that declare no SPDX identifier."""
 
 _SECTION = re.compile(
     r"^## \[(?P<name>[^\]]+)\](?: - (?P<date>\d{4}-\d{2}-\d{2}))?\n(?P<text>.*?)(?=^## \[|\Z)", re.MULTILINE | re.DOTALL
@@ -89,7 +89,7 @@ def main() -> int:
 
 
 def version_faults(version: str, changelog: str, archives: Iterable[str]) -> Iterator[str]:
-    """Yield what keeps a version from being released with this changelog and these archives of earlier versions."""
+    """Yield the faults of a version, its changelog and the archives of earlier versions that prevent its release."""
     sections = {found["name"]: found for found in _SECTION.finditer(changelog)}
     if sections.get("Unreleased") and sections["Unreleased"]["text"].strip():
         yield f"CHANGELOG.md has entries under `[Unreleased]`; move them to `## [{version}] - YYYY-MM-DD`"
@@ -146,7 +146,7 @@ def _differences(name: str, held: set[str], wanted: set[str]) -> Iterator[str]:
     if missing := sorted(wanted - held):
         yield f"{name} lacks {', '.join(missing)}; see `[tool.hatch.build]` in pyproject.toml"
     if extra := sorted(held - wanted):
-        yield f"{name} holds {', '.join(extra)}, which git does not track; delete them or track them"
+        yield f"{name} contains {', '.join(extra)}, which git does not track; delete them or track them"
 
 
 def _clean_environment(folder: Path, wheel: Path) -> Path:

@@ -1,7 +1,7 @@
-"""Makes `.venv` with the locked packages and the `headgate` command, then Java, the Iceberg jar and the guard.
+"""Creates `.venv` with the locked packages and the `headgate` command, then sets up Java, the Iceberg jar and the guard.
 
-Run by `tools/setup` with whatever Python the machine has, so it uses the standard library only. What is already
-there is left alone: a stamp in `.venv` says which lock it was made from.
+`tools/setup` runs it with a Python of the machine, so it uses the standard library only. A current `.venv` is not changed:
+a stamp in it has the hash of the locks that it was created from.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ BUILD_LOCK = ROOT / "requirements-build.lock"
 LOCK = ROOT / "requirements.lock"
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 WITH_THOSE = ("--no-build-isolation", "--use-pep517")
-"""Build with the packages of the build lock, whose hashes are known, and nothing else."""
+"""Options of pip: build only with the packages of the build lock, whose hashes are known."""
 
 _LARGE_DOWNLOAD = re.compile(r"Downloading (?:\S*/)?([A-Za-z0-9_.]+)-\d\S* \((\d{2,})\.\d MB\)")
 _BUILD = re.compile(r"Building wheel for (pyspark) .*started")
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def fingerprint() -> str:
-    """Return what the environment is made from, in one hash."""
+    """Return the hash of the files from which the environment is created."""
     sources = (BUILD_LOCK, LOCK, ROOT / "pyproject.toml")
     return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
 
@@ -54,13 +54,13 @@ def make_environment() -> None:
     if not runs(PYTHON, *PIP, "--version"):
         venv.create(VENV, clear=True, with_pip=True)
     LOG.write_text("")
-    install("what builds packages", "--require-hashes", "-r", str(BUILD_LOCK))
+    install("the build tools", "--require-hashes", "-r", str(BUILD_LOCK))
     install("the locked packages", *WITH_THOSE, "--require-hashes", "-r", str(LOCK))
     install("headgate itself", *WITH_THOSE, "--no-deps", "-e", str(ROOT))
 
 
 def runs(python: Path, *arguments: str) -> bool:
-    """Say whether this interpreter starts and manages this."""
+    """Whether this interpreter starts and runs these arguments without an error."""
     try:
         return subprocess.run([python, *arguments], capture_output=True, check=False).returncode == 0
     except OSError:
@@ -68,7 +68,7 @@ def runs(python: Path, *arguments: str) -> bool:
 
 
 def install(what: str, *arguments: str) -> None:
-    """Run one `pip install`, telling what takes long; stop with its last words if it fails."""
+    """Run one `pip install`, and print the steps that take long; exit with its last lines if it fails."""
     say(f"  installing {what}")
     command = [PYTHON, *PIP, "install", "--progress-bar", "off", *arguments]
     with (
@@ -82,11 +82,11 @@ def install(what: str, *arguments: str) -> None:
     if pip.returncode != 0:
         last = LOG.read_text().splitlines()[-_LINES_SHOWN_ON_FAILURE:]
         sys.stderr.writelines(f"  | {line}\n" for line in last)
-        fail(f"pip could not install {what}: see above, or all of it in `{LOG.relative_to(ROOT)}`")
+        fail(f"pip could not install {what}; the whole output is in `{LOG.relative_to(ROOT)}`")
 
 
 def tell(line: str) -> None:
-    """Pass on the lines of pip that explain a wait."""
+    """Print the lines of pip that explain a delay."""
     if found := _LARGE_DOWNLOAD.search(line):
         say(f"    downloading {found[1]} ({found[2]} MB)")
     elif found := _BUILD.search(line):
@@ -99,7 +99,7 @@ def say(line: str) -> None:
 
 
 def fail(message: str) -> NoReturn:
-    """Stop with one clear line."""
+    """Exit with the message."""
     sys.exit(f"setup: {message}")
 
 

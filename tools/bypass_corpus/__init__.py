@@ -1,1 +1,1 @@
-"""Runs the bypass corpus: tries every case on a stack of its own, and judges what came of it."""
+"""Runs the bypass corpus: attempts every case on a separate deployment, and judges the result."""

@@ -1,4 +1,4 @@
-"""The cases of a corpus file, as its FORMAT.md describes them."""
+"""The cases of a corpus file, in the form of FORMAT.md."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -11,11 +11,11 @@ _KINDS = ("sql", "dataframe")
 _VERBS = ("read", "write", "describe", "alter", "drop", "create", FORBIDDEN)
 
 Need = tuple[str, str]
-"""A verb, and the full name of what it is done to."""
+"""A needed privilege: a verb, and the full name of its object."""
 
 
 class CorpusError(Exception):
-    """The file is not a corpus; the message says where."""
+    """The file is not a corpus; the message names the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Case:
 
     @property
     def is_forbidden(self) -> bool:
-        """Whether nobody may, whatever they hold."""
+        """Whether no user may do it, with any privileges."""
         return any(verb == FORBIDDEN for verb, _ in self.needs)
 
     @property
     def is_spoofing(self) -> bool:
-        """Whether it tries to be somebody else."""
+        """Whether the case tries to impersonate another user."""
         return (FORBIDDEN, SPOOFING) in self.needs
 
 
@@ -43,10 +43,10 @@ def load(files: Sequence[Path], only: Iterable[str] = ()) -> list[Case]:
     cases = [case for file in files for case in _read(file)]
     ids = [case.id for case in cases]
     if twice := next((id for id in ids if ids.count(id) > 1), None):
-        raise CorpusError(f"the case `{twice}` stands there twice")
+        raise CorpusError(f"the corpus has the case `{twice}` twice; remove or rename one of them")
     wanted = set(only)
     if unknown := sorted(wanted.difference(ids)):
-        raise CorpusError(f"there is no case `{unknown[0]}`")
+        raise CorpusError(f"the corpus has no case `{unknown[0]}`")
     return [case for case in cases if not wanted or case.id in wanted]
 
 

@@ -1,4 +1,4 @@
-"""The worker process, seen from outside: give it a case, wait for so long, end it if it does not answer."""
+"""The client of the worker process: sends it a case, waits for the result, and kills it after a time limit."""
 
 import json
 import os
@@ -16,14 +16,14 @@ from tools.bypass_corpus.verdicts import Ending
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT = 60.0
-"""Seconds that a case may take; the first ones of a driver take several."""
+"""The longest time of a case, in seconds; the first cases of a driver take several seconds."""
 
 
 class Client:
-    """Tries cases, each in a session of its own."""
+    """Attempts cases, each in a new session."""
 
     def __init__(self, folder: Path, log: Path, limit: float = LIMIT) -> None:
-        """Run in `folder`, and let the worker write its own troubles to `log`."""
+        """Run in `folder`; the standard error of the worker goes to `log`."""
         self._folder = folder
         self._log = log
         self._limit = limit
@@ -31,7 +31,7 @@ class Client:
         self._answers: queue.Queue[str] = queue.Queue()
 
     def __enter__(self) -> Self:
-        """Nothing to do: the worker starts with the first case."""
+        """Return the client; the worker starts with the first case."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -39,7 +39,7 @@ class Client:
         self._end()
 
     def attempt(self, **asked: Any) -> tuple[Ending, str]:
-        """Return how the case ended, and the message."""
+        """Return the ending of the case, and the message."""
         worker = self._worker or self._start()
         try:
             if worker.stdin:
@@ -47,7 +47,7 @@ class Client:
                 worker.stdin.flush()
             line = self._answers.get(timeout=self._limit)
         except queue.Empty:
-            worker.send_signal(signal.SIGUSR1)  # it writes to the log where it stands
+            worker.send_signal(signal.SIGUSR1)  # the worker writes its stack to the log
             time.sleep(1)
             self._end()
             return Ending.TIMED_OUT, f"no answer within {self._limit:.0f} s"
@@ -83,7 +83,7 @@ class Client:
 
 
 def _listen(stream: Iterable[str], answers: "queue.Queue[str]") -> None:
-    """Pass on what the worker says; an empty line says that it is gone."""
+    """Put the lines of the worker into the queue; an empty line means that it has ended."""
     try:
         for line in stream:
             answers.put(line)

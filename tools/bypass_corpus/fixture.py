@@ -1,4 +1,4 @@
-"""The fixture of FORMAT.md, made by an admin who runs no case, and restored after each that changed it."""
+"""The fixture of FORMAT.md: an admin that attempts no case creates it, and restores it after each case that changed it."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -24,12 +24,12 @@ _TYPES: dict[str, IcebergType] = {"string": StringType(), "int": IntegerType(), 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A table of the fixture: its columns (name and type), its rows, and what else it has."""
+    """A table of the fixture: its columns (name and type), its rows, its partitioning and its refs."""
 
     columns: str
     rows: tuple[tuple[object, ...], ...]
     partition: int = 0
-    """The field id of the column that it is partitioned by, if it is."""
+    """The field id of the partition column; 0 for none."""
     finish: Callable[[Table, int], object] = lambda _table, _snapshot: None
 
 
@@ -64,14 +64,14 @@ TABLES = {
 
 
 VIEWS = {"lake.trusted.v": "CREATE VIEW lake.trusted.v AS SELECT carrier FROM lake.raw.flights"}
-"""Only Spark makes these."""
+"""The views of the fixture, which only Spark can create."""
 
 
 class Fixture:
-    """Makes the fixture, and keeps what it looked like."""
+    """Creates the fixture, remembers its state, and restores it."""
 
     def __init__(self, deployment: Deployment, url: str, token: str, run: Callable[[str], bool]) -> None:
-        """`run` has Spark run a statement as the admin whose token this is, and says whether it did."""
+        """`run` executes a statement on Spark as the admin with this token, and returns whether it succeeded."""
         self._deployment = deployment
         self._run = run
         self._catalog: Catalog = load_catalog("lake", type="rest", uri=f"{url}/iceberg", token=token)
@@ -79,15 +79,15 @@ class Fixture:
         self.missing: tuple[str, ...] = ()
 
     def state(self) -> State:
-        """Return the stack as it is now."""
+        """Return the current state of the deployment."""
         return capture(self._deployment, (self._deployment.settings.warehouse,))
 
     def folders(self) -> Mapping[Path, str]:
-        """Return where each table's files lie, and its full name."""
+        """Return the folder of each table -> its full name."""
         return {Path(_folder(pointer)): name for name, pointer in self.state().pointers.items()}
 
     def restore(self) -> State:
-        """Make whatever is missing or not as it was made; returns the state then."""
+        """Create what is missing or was changed; return the state after that."""
         self._remove(self.state())
         for name in DATABASES:
             if name not in self.state().databases:
@@ -101,12 +101,12 @@ class Fixture:
         return self._made
 
     def remake(self, name: str) -> State:
-        """Remove a table and make it again; returns the state then."""
+        """Drop a table and create it again; return the state after that."""
         self._drop(name)
         return self.restore()
 
     def _remove(self, now: State) -> None:
-        """Remove what is not as it was made: every table or view of another name or pointer, every database of another."""
+        """Drop what differs from the fixture: each table or view with another name or pointer, each database with another name."""
         made = self._made.pointers if self._made else {}
         changed = [name for name, pointer in now.pointers.items() if made.get(name) != pointer]
         for name in (*changed, *sorted(now.databases.difference(DATABASES))):
@@ -118,7 +118,7 @@ class Fixture:
             self._deployment.home.control.execute(DeleteResource(found.id), None)
 
     def _clear(self) -> None:
-        """Remove what lies in no table's folder: what a drop has yet to remove, and what a statement left when it failed."""
+        """Delete folders that belong to no table: those of dropped tables, and leftovers of failed statements."""
         live = {_folder(pointer) for pointer in self.state().pointers.values()}
         for folder in self._deployment.settings.warehouse.glob("*/*/*"):
             if str(folder) not in live:
@@ -143,5 +143,5 @@ def _folder(pointer: str) -> str:
 
 
 def _identifier(name: str) -> str:
-    """Return a full name as the REST catalog of the lake knows it."""
+    """Return a full name in the form of the lake's REST catalog."""
     return name.removeprefix("lake.")

@@ -20,11 +20,16 @@ _CANNOT_RUN = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Return 0 if the guard holds, 1 if something was let through or too much refused, 2 if it could not be tried."""
-    parser = argparse.ArgumentParser(prog="tools/bypass", description="Try to get around the guard.")
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a corpus: one case per line")
-    parser.add_argument("--only", action="append", default=[], metavar="ID", help="try this case; can be repeated")
-    parser.add_argument("--verbose", action="store_true", help="say what came of each attempt")
+    """Return 0 if the guard is correct, 1 if a case was let through or too many over-refused, 2 if no case could be attempted."""
+    parser = argparse.ArgumentParser(
+        prog="tools/bypass",
+        description="Attempt the bypasses of a corpus on the guard, and print which were let through.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a corpus, with one case per line")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="ID", help="attempt only this case; can be repeated"
+    )
+    parser.add_argument("--verbose", action="store_true", help="print the result of each attempt")
     given = parser.parse_args(arguments)
     try:
         return _run(given.files, given.only, verbose=given.verbose)
@@ -38,8 +43,8 @@ def _run(files: Sequence[Path], only: Sequence[str], *, verbose: bool) -> int:
     began = time.monotonic()
     with fresh_stack() as stack:
         for what in stack.missing:
-            print(f"not in the fixture: {what} (it cannot be made yet)")
-        print(f"{len(cases)} cases; the stack was ready after {time.monotonic() - began:.0f} s", flush=True)
+            print(f"not in the fixture: {what} (it could not be created)")
+        print(f"{len(cases)} cases; the deployment was ready after {time.monotonic() - began:.0f} s", flush=True)
         judged = run(stack, cases, progress(len(cases), verbose=verbose))
         stack.require_sound()
     lines = closing(judged)

@@ -1,4 +1,4 @@
-"""The deployment that the cases are tried on: one organization under the atomic model, and people who hold nothing yet."""
+"""The deployment for the cases: one organization under the atomic model, with users without privileges."""
 
 import secrets
 import time
@@ -23,9 +23,9 @@ LAKE = "lake"
 
 
 def found_atomic(settings: Settings) -> None:
-    """Begin a deployment whose one organization has the atomic model, and a lake with nothing in it.
+    """Create a deployment with one organization under the atomic model, and an empty lake.
 
-    It is written to the folder before a server opens that: nothing that serves can be told to use another model.
+    It is written to the folder before a server opens it, because a server itself offers only the shipped models.
     """
     source = ATOMIC.read_text(encoding="utf-8")
     model = model_of(source, ATOMIC.name)
@@ -41,7 +41,7 @@ def found_atomic(settings: Settings) -> None:
 
 
 def join(control: Control, name: str) -> str:
-    """Add somebody who holds nothing, and return a token of theirs."""
+    """Add a user without privileges, and return a token of the user."""
     principal, token, secret = PrincipalId(name), TokenId(f"t-{name}"), secrets.token_urlsafe(32)
     control.execute(_Join(principal), None)
     control.execute(IssueToken(token, secret, principal, "bypass"), None)
@@ -50,7 +50,7 @@ def join(control: Control, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Lake:
-    """A project with the lake."""
+    """A command that creates a project with the lake."""
 
     name: str = "bypass.lake"
 
@@ -62,7 +62,7 @@ class _Lake:
 
 @dataclass(frozen=True, slots=True)
 class _Join:
-    """Somebody is there, and holds nothing."""
+    """A command that adds a user without privileges."""
 
     principal: PrincipalId
     name: str = "bypass.join"

@@ -1,4 +1,4 @@
-"""What needs are in actions, and who holds them: under the atomic model a role is one action."""
+"""The roles for the privileges of a case: under the atomic model a role is one action."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _CREATE_BELOW = ("database.create_table", "database.create_view")
 _TYPES = ("lake", "database", "table")
 
 Held = tuple[str, ResourceId]
-"""A role, and where it is assigned."""
+"""A role, and the resource on which it is assigned."""
 
 
 def everything(control: Control) -> frozenset[Held]:
@@ -27,14 +27,14 @@ def everything(control: Control) -> frozenset[Held]:
 
 
 def meant(facts: Snapshot, needs: Iterable[Need]) -> frozenset[Held]:
-    """Return what somebody holds who has exactly these needs. What is not there is granted on what it would lie in."""
+    """Return the roles for exactly these privileges. For a missing object, the roles are on its nearest existing parent."""
     return frozenset(
         (action, _nearest(facts, tuple(place.split(".")))) for verb, place in needs for action in _actions(verb, place)
     )
 
 
 def covers(facts: Snapshot, rest: Iterable[Need], need: Need) -> bool:
-    """Say whether the rest of the needs gives this one too, so that it cannot be taken away alone."""
+    """Whether the other privileges imply `need`, so that it cannot be withheld."""
     held = meant(facts, rest)
     return all(
         any((role, place) in held for place in (here, *(above.id for above in facts.ancestors(here))))
@@ -43,7 +43,7 @@ def covers(facts: Snapshot, rest: Iterable[Need], need: Need) -> bool:
 
 
 def hold(control: Control, name: str, held: Iterable[Held]) -> None:
-    """Let somebody hold exactly this from now on."""
+    """Set the roles of a user to exactly `held`."""
     wanted = frozenset(held)
     if wanted != _held(control.snapshot, PrincipalId(name)):
         control.execute(_Hold(PrincipalId(name), wanted), None)
@@ -51,7 +51,7 @@ def hold(control: Control, name: str, held: Iterable[Held]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Hold:
-    """Somebody holds exactly these roles: one revision, whatever was held before."""
+    """A command that sets the roles of a principal to exactly these, in one revision."""
 
     principal: PrincipalId
     held: frozenset[Held]
@@ -78,7 +78,7 @@ def _actions(verb: str, place: str) -> tuple[str, ...]:
 
 
 def _nearest(facts: Snapshot, names: tuple[str, ...]) -> ResourceId:
-    """Return the resource of the longest part of a name that there is. Raises `LookupError` without even a lake."""
+    """Return the resource of the longest existing prefix of a name. Raises `LookupError` if not even the lake exists."""
     for length in range(len(names), 0, -1):
         there = facts.find(names[:length])
         if there is not None:

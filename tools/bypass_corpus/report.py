@@ -1,4 +1,4 @@
-"""What is said while the cases are tried, and at the end."""
+"""Reports of the progress and of the results."""
 
 import sys
 from collections import Counter
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from tools.bypass_corpus.verdicts import Attempt, Judged, Verdict
 
 _LONGEST = 200
-"""Characters of a message that are shown."""
+"""The longest part of a message that is shown, in characters."""
 
 
 def progress(total: int, *, verbose: bool) -> Callable[[int, Judged], None]:
-    """Return what says how far the run is: a line that changes, on a terminal, or one now and then."""
+    """Return a function that prints the progress: a changing line on a terminal, or else a line every 25 cases."""
 
     def watch(number: int, judged: Judged) -> None:
         if verbose:
@@ -28,7 +28,7 @@ def progress(total: int, *, verbose: bool) -> Callable[[int, Judged], None]:
 
 
 def closing(judged: Sequence[Judged]) -> list[str]:
-    """Return the lines at the end; the last one counts."""
+    """Return the last lines of the output; the very last one has the counts."""
     lines: list[str] = []
     for verdict in (Verdict.LET_THROUGH, Verdict.OVER_REFUSED):
         lines += _table(verdict, [each for each in judged if each.verdict is verdict])
@@ -41,7 +41,7 @@ def closing(judged: Sequence[Judged]) -> list[str]:
 
 
 def _table(verdict: Verdict, judged: Iterable[Judged]) -> list[str]:
-    lines = [f"  {each.case.id:<12} {_attempt(each.decisive) if each.decisive else 'not tried'}" for each in judged]
+    lines = [f"  {each.case.id:<12} {_attempt(each.decisive) if each.decisive else 'not attempted'}" for each in judged]
     return ["", f"{verdict.value}:", *lines] if lines else []
 
 

@@ -1,4 +1,4 @@
-"""Trying every case as everybody it must be tried as."""
+"""Attempts of every case, as every user that its verdict requires."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -8,15 +8,15 @@ from tools.bypass_corpus.verdicts import Asker, Attempt, Judged, askers, judge
 
 
 class Attempts(Protocol):
-    """Whatever can try a case."""
+    """The port for attempts at cases."""
 
     def attempt(self, case: Case, asker: Asker) -> Attempt:
-        """Try the case as somebody and say what came of it."""
+        """Attempt the case as `asker` and return the result."""
         ...
 
 
 def run(stack: Attempts, cases: Sequence[Case], watch: Callable[[int, Judged], None]) -> list[Judged]:
-    """Return every case judged; `watch` hears each one with its number, from 1."""
+    """Return the verdict on every case; `watch` is called with each one and its number, from 1."""
     judged: list[Judged] = []
     for number, case in enumerate(cases, start=1):
         judged.append(judge(case, [stack.attempt(case, asker) for asker in askers(case)]))

@@ -1,4 +1,4 @@
-"""A run that is under way: of a query that declares what it is said to, by somebody with whatever rights they hold."""
+"""An active run of a query with given declarations and a given run-as principal."""
 
 import secrets
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from headgate.facts.ids import PrincipalId, ResourceId, RunId
 
 
 def begin(control: Control, run: RunId, run_as: str, inputs: Sequence[str], into: str) -> str:
-    """Begin a run of a new query, and return the secret of its identity."""
+    """Start a run of a new query, and return the secret of its identity."""
     secret = secrets.token_urlsafe(32)
     control.execute(_Begin(run, PrincipalId(run_as), tuple(inputs), into, secret), None)
     return format_run_secret(run, secret)
@@ -23,7 +23,7 @@ def begin(control: Control, run: RunId, run_as: str, inputs: Sequence[str], into
 
 @dataclass(frozen=True, slots=True)
 class _Begin:
-    """The query is there, and the run with its identity."""
+    """A command that creates the query, and starts a run of it with its identity."""
 
     run: RunId
     run_as: PrincipalId
@@ -33,7 +33,7 @@ class _Begin:
     name: str = "bypass.begin_run"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Declare by name, as a definition does."""
+        """Return the changes; the query declares its tables by name, as a definition does."""
         pipeline, (*above, title) = ResourceId(f"pl-{self.run}"), self.into.split(".")
         layer = Edge(_id(view, tuple(above)), name=title)
         relations = {

@@ -1,4 +1,4 @@
-"""The embedded stack that the cases are tried on: the server, the fixture, and who tries them."""
+"""The embedded deployment for the cases: the server, the fixture, and the user that attempts them."""
 
 import re
 import time
@@ -29,19 +29,19 @@ from tools.bypass_corpus.victim_session import VictimSession
 _VARIABLE = "DECLARE VARIABLE m DOUBLE"
 _MENTIONED = re.compile(r"\bm\b")
 _PATIENCE = 90.0
-"""Seconds in which a driver that has ended is back."""
+"""The longest restart of a driver, in seconds."""
 _ASKER, _ADMIN, _ALICE = "asker", "admin", "alice"
 
 
 class StackError(Exception):
-    """The cases cannot be tried here, so that no verdict would mean anything."""
+    """The cases cannot be attempted, so a verdict would mean nothing."""
 
 
 class Stack:
-    """A server of its own with the fixture on it, and somebody who holds what each attempt is to be made with."""
+    """A server with the fixture, and a user that gets the privileges of each attempt."""
 
     def __init__(self, server: Server, client: Client) -> None:
-        """Make the fixture. Raises `StackError` if nothing could be said about the cases here."""
+        """Create the fixture. Raises `StackError` if the cases cannot be attempted."""
         self._server = server
         self._control = server.deployment.home.control
         self._client = client
@@ -54,12 +54,12 @@ class Stack:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The parts of the fixture that could not be made."""
+        """The parts of the fixture that could not be created."""
         return self._fixture.missing
 
     @property
     def folders(self) -> Mapping[Path, str]:
-        """Where each table's files lie, and its full name."""
+        """The folder of each table -> its full name."""
         return self._fixture.folders()
 
     @property
@@ -68,43 +68,43 @@ class Stack:
         return self._server.deployment.settings.folder / "logs" / "driver.log"
 
     def attempt(self, case: Case, asker: Asker) -> Attempt:
-        """Try the case in a new session; afterwards the fixture is as before."""
+        """Attempt the case in a new session, and restore the fixture after it."""
         facts = self._control.snapshot
         if asker.lacks and covers(facts, asker.needs, asker.lacks):
             return Attempt(asker, Ending.COVERED)
         held = everything(self._control) if asker.holds is Holds.EVERYTHING else meant(facts, asker.needs)
         hold(self._control, _ASKER, held)
-        # Only the revision: whatever else moved since the last case came of that, and shows up as this one's.
+        # Only the revision: other late changes of the last case must show up as effects, of this case.
         self._state = replace(self._state, revision=self._control.snapshot.revision)
         return self._attempted(case, asker)
 
     def grant(self, needs: Iterable[Need]) -> None:
-        """Let the asker hold exactly this from now on, whatever their sessions hold."""
+        """Set the asker's privileges to exactly these; open sessions stay."""
         hold(self._control, _ASKER, meant(self._control.snapshot, needs))
 
     def connect(self) -> SparkSession:
-        """Return a new session of the asker's. Whoever opens it stops it."""
+        """Return a new session of the asker. The caller must stop it."""
         return connect(self._server.gateway_port, self._tokens[_ASKER])
 
     def begin_run(self, run: RunId, inputs: Sequence[str], into: str) -> SparkSession:
-        """Return a session of a run that declares this, of somebody who holds everything. Whoever opens it stops it."""
+        """Return a session of a run with these declarations, whose run-as principal has all privileges. The caller must stop it."""
         hold(self._control, _ASKER, everything(self._control))
         session = connect(self._server.gateway_port, begin(self._control, run, _ASKER, inputs, into))
         self._state = replace(self._state, revision=self._control.snapshot.revision)
         return session
 
     def settle(self) -> tuple[str, ...]:
-        """Return what has changed since this was asked last, with the fixture restored."""
+        """Return the changes since the last call, and restore the fixture."""
         changed = self._settle()
         self._state = replace(self._state, revision=self._control.snapshot.revision)
         return changed
 
     def remake(self, table: str) -> None:
-        """Drop a table of the fixture, and make it again under the same name."""
+        """Drop a table of the fixture, and create it again with the same name."""
         self._state = self._fixture.remake(table)
 
     def require_sound(self) -> None:
-        """Raise `StackError` unless a refusal here is one of the case and not of everything that anybody asks."""
+        """Raise `StackError` if the deployment also refuses statements that it must serve: then refusals of cases mean nothing."""
         nobody = Case("", "sql", "SELECT 1", ())
         self._require(self.attempt(nobody, Asker(Holds.NOTHING)), nobody)
         for table in TABLES:
@@ -114,7 +114,7 @@ class Stack:
     def _require(self, attempt: Attempt, case: Case) -> None:
         if attempt.ending is not Ending.SERVED:
             ended = f"`{case.statement}` was {attempt.ending.value} with {attempt.asker}: {attempt.message}"
-            raise StackError(f"the stack is not sound: {ended}")
+            raise StackError(f"the deployment is not ready for the cases: {ended}")
 
     def _attempted(self, case: Case, asker: Asker) -> Attempt:
         if not case.is_spoofing:
@@ -139,24 +139,24 @@ class Stack:
         return self._try(_ADMIN, Case("", "sql", statement, ()))[0] is Ending.SERVED
 
     def _settle(self) -> tuple[str, ...]:
-        """Return what the case changed, with the fixture restored."""
+        """Return the effects of the case, and restore the fixture."""
         changed = effects(self._state, self._fixture.state())
         if changed:
             self._state = self._fixture.restore()
         return changed
 
     def _await_driver(self) -> None:
-        """Give the supervisor time to bring back a driver that a case has ended."""
+        """Wait until the supervisor has restarted a driver that a case has ended. Raises `StackError`."""
         deadline = time.monotonic() + _PATIENCE
         while self._server.health()["spark"] != "ready":
             if time.monotonic() > deadline:
-                raise StackError("the driver does not come back")
+                raise StackError("the Spark driver did not restart in time; see its log")
             time.sleep(0.1)
 
 
 @contextmanager
 def fresh_stack() -> Iterator[Stack]:
-    """Serve a new stack in a temporary folder, on free ports, until the block ends."""
+    """Serve a new deployment in a temporary folder, on free ports, until the block ends."""
     with TemporaryDirectory(prefix="headgate-bypass-") as name:
         folder = Path(name).resolve()
         client_folder = folder / "client"

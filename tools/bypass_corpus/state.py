@@ -1,4 +1,4 @@
-"""What a case could have changed, taken before and after: the log, the tables' pointers and the files."""
+"""The state that a case can change, captured before and after it: the log, the tables' pointers and the files."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -8,12 +8,12 @@ from pathlib import Path
 from headgate.app.deployment import Deployment
 
 NAMED_PLACES = (Path("/data"), Path("/warehouse"))
-"""Folders that the corpus names; they are not the stack's, and nothing may turn up there."""
+"""Folders that the corpus names; they do not belong to the deployment, and must not change."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The stack at a moment. Every change of the catalog and of rights is a revision; every commit moves a pointer."""
+    """The state of the deployment. Every change of the catalog and of privileges is a revision; every commit changes a pointer."""
 
     revision: int
     pointers: Mapping[str, str]
@@ -24,7 +24,7 @@ class State:
 
 
 def capture(deployment: Deployment, folders: tuple[Path, ...]) -> State:
-    """Return the state of now."""
+    """Return the current state."""
     facts = deployment.home.control.snapshot
     named = {".".join(facts.full_name(id)): (id, each.type) for id, each in facts.resources.items()}
     pointers = {name: deployment.home.store.pointer(id) for name, (id, type) in named.items() if type == "table"}
@@ -37,7 +37,7 @@ def capture(deployment: Deployment, folders: tuple[Path, ...]) -> State:
 
 
 def effects(before: State, after: State) -> tuple[str, ...]:
-    """Return in words what is not as it was."""
+    """Return the differences in words."""
     found: list[str] = []
     if before.revision != after.revision:
         found.append(f"{after.revision - before.revision} changes in the log")

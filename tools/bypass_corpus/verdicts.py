@@ -1,4 +1,4 @@
-"""From what came of a case to its verdict. Everything that is not clearly stopped was let through."""
+"""The verdict on a case. An attempt that was not clearly stopped counts as let through."""
 
 import enum
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from tools.bypass_corpus.cases import Case, Need
 
 
 class Ending(enum.Enum):
-    """How an attempt ended."""
+    """The ending of an attempt."""
 
     SERVED = "served"
     FAILED = "failed"
@@ -18,11 +18,11 @@ class Ending(enum.Enum):
     REFUSED = "refused"
     """By Headgate."""
     TIMED_OUT = "timed out"
-    COVERED = "not tried: the other needs give this one too"
+    COVERED = "not attempted: the other privileges imply the missing one"
 
 
 class Holds(enum.Enum):
-    """What somebody holds who tries a case."""
+    """The privileges of the user that attempts a case."""
 
     NOTHING = "nothing"
     NEEDS = "exactly the needs"
@@ -32,34 +32,34 @@ class Holds(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """As whom a case is tried."""
+    """The user that attempts a case, by its privileges."""
 
     holds: Holds
     needs: tuple[Need, ...] = ()
-    """What is granted; of no meaning where everything is."""
+    """The granted privileges; not used if all are granted."""
     lacks: Need | None = None
-    """The need that was taken away."""
+    """The needed privilege that is missing."""
 
     def __str__(self) -> str:
-        """Say in words what is held."""
+        """Return the privileges in words."""
         return f"all but {' '.join(self.lacks)}" if self.lacks else self.holds.value
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of one case, tried once as somebody."""
+    """The result of one attempt at a case."""
 
     asker: Asker
     ending: Ending
     message: str = ""
     effects: tuple[str, ...] = ()
-    """What is not as it was before."""
+    """The changes that the attempt caused."""
     as_another: str = ""
-    """How somebody else's session was used or harmed."""
+    """How the session of another user was used or harmed."""
 
 
 class Verdict(enum.Enum):
-    """What a case counts as; the first that fits."""
+    """The verdict on a case, from worst to best."""
 
     LET_THROUGH = "let through"
     OVER_REFUSED = "over-refused"
@@ -68,12 +68,12 @@ class Verdict(enum.Enum):
 
 _ORDER = list(Verdict)
 _TOLERATED = 0.05
-"""The share of the cases that may be refused too much."""
+"""The share of cases that may be over-refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A case with its verdict, and the attempt that decided it (None if all went as it should)."""
+    """A case with its verdict, and the attempt that determined it (None if the case is exact)."""
 
     case: Case
     verdict: Verdict
@@ -82,12 +82,12 @@ class Judged:
 
     @property
     def is_rejected(self) -> bool:
-        """Whether the client or the parser took part in stopping it."""
+        """Whether the client or the parser stopped an attempt."""
         return any(attempt.ending is Ending.REJECTED for attempt in self.attempts)
 
 
 def askers(case: Case) -> tuple[Asker, ...]:
-    """Return as whom a case is to be tried: those who must be stopped before whoever must not be."""
+    """Return the users that must attempt a case: those that must be refused, then the one that must be served."""
     if case.is_spoofing or not case.needs:
         return (Asker(Holds.NOTHING),)
     if case.is_forbidden:
@@ -97,7 +97,7 @@ def askers(case: Case) -> tuple[Asker, ...]:
 
 
 def judge(case: Case, attempts: Sequence[Attempt]) -> Judged:
-    """Return the worst verdict of the attempts. A case that was not tried as it must be was let through."""
+    """Return the worst verdict of the attempts. A case without all its attempts counts as let through."""
     if tuple(attempt.asker for attempt in attempts) != askers(case):
         return Judged(case, Verdict.LET_THROUGH, tuple(attempts), None)
     verdicts = [_one(case, attempt) for attempt in attempts]
@@ -107,7 +107,7 @@ def judge(case: Case, attempts: Sequence[Attempt]) -> Judged:
 
 
 def falls_short(judged: Sequence[Judged]) -> bool:
-    """Say whether anything was let through, or more was refused than can be tolerated."""
+    """Whether a case was let through, or more cases were over-refused than is tolerated."""
     verdicts = [each.verdict for each in judged]
     return Verdict.LET_THROUGH in verdicts or verdicts.count(Verdict.OVER_REFUSED) > _TOLERATED * len(verdicts)
 
@@ -127,5 +127,5 @@ def _is_stopped(attempt: Attempt) -> bool:
 
 
 def _is_another(attempt: Attempt) -> bool:
-    """Whether rights were used that are not the token's own, or it cannot be told."""
+    """Whether the attempt used privileges of another user, or may have."""
     return bool(attempt.as_another or attempt.effects) or attempt.ending is Ending.TIMED_OUT

@@ -1,4 +1,4 @@
-"""Alice, who holds everything and is at work while others try to be her."""
+"""The session of alice, a user with all privileges; the spoofing cases try to impersonate her."""
 
 import logging
 import time
@@ -14,21 +14,21 @@ from headgate.spark.gateway.revocation_watch import REVOCATION_CHECK_SECONDS
 from headgate.spark.sql.client import connect
 from tools.bypass_corpus.cases import Case
 
-logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # ending a session early is no news
+logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # a session that ends early is expected
 _kept: list[SparkSession] = []
-"""A session that is collected ends itself on whatever thread that is, and may then wait for itself."""
+"""References to the sessions: a garbage-collected session closes itself in the current thread, and may then wait for itself."""
 _HEARD = REVOCATION_CHECK_SECONDS + 1.0
-"""Seconds after which the gateway has told what was used."""
+"""Seconds after which the gateway has reported which sessions were used."""
 _READ = "SELECT emp FROM hers"
 _HERS = "mallory"
-"""What stands in every answer of hers, and in nobody else's."""
+"""A text that is in every result of alice, and in no result of another user."""
 
 
 class VictimSession:
-    """A live session of hers, with a temporary view over what only she may read.
+    """An active session of alice, with a temporary view of rows that only she may read.
 
-    Where the case names an operation of hers, there is a question half answered, too, which goes on by itself; else
-    whether her session was used at all is watched.
+    If the case uses the id of an operation, the session also has an operation with unread results; otherwise every use of
+    the session is detected.
     """
 
     def __init__(self, server: Server, token: str, case: Case) -> None:
@@ -40,7 +40,7 @@ class VictimSession:
         self._used = self._uses()
 
     def __enter__(self) -> Self:
-        """She is at work already."""
+        """Return the session, which is active already."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -48,7 +48,7 @@ class VictimSession:
         self._spark.stop()
 
     def seen(self) -> dict[str, str]:
-        """Return what somebody else may have learned of her: ids, and nothing that proves to be her."""
+        """Return the ids of alice that an attacker may know, without any credential."""
         return {
             "user_id": str(self._server.deployment.home.directory.principal("alice")),
             "session_id": self._spark.session_id,
@@ -56,11 +56,11 @@ class VictimSession:
         }
 
     def harm(self, answer: str) -> str:
-        """Return how her session was used or harmed since she began to wait; empty if it was not."""
+        """Return how the session was used or harmed since it began; an empty text if it was not."""
         if _HERS in answer:
-            return "an answer was hers"
+            return "a result has rows that only alice may read"
         if not self._operation and self._uses() != self._used:
-            return "a request came in her session"
+            return "a request ran in the session of alice"
         return next((wrong for asked in self._questions() if (wrong := _wrong(asked))), "")
 
     def _questions(self) -> Iterator[Callable[[], object]]:
@@ -69,23 +69,23 @@ class VictimSession:
         yield lambda: self._spark.sql(_READ).collect()
 
     def _leave_unread(self) -> str:
-        """Ask for something whose answer stays on the server; return the operation's id."""
+        """Start a statement whose results stay on the server; return the operation's id."""
         client = self._spark.client
         operation = str(uuid.uuid4())
-        request = client._execute_plan_request_with_metadata(operation_id=operation)  # noqa: SLF001 (she knows her id)
+        request = client._execute_plan_request_with_metadata(operation_id=operation)  # noqa: SLF001 (sets the operation id)
         request.plan.root.sql.query = _READ
         request.request_options.add().reattach_options.reattachable = True
         list(client._stub.ExecutePlan(request, metadata=client._builder.metadata()))  # noqa: SLF001 (the same)
         return operation
 
     def _read_on(self) -> object:
-        """Return what she left unread."""
+        """Return the unread results."""
         client = self._spark.client
         request = proto.ReattachExecuteRequest(session_id=self._spark.session_id, operation_id=self._operation)
         return list(client._stub.ReattachExecute(request, metadata=client._builder.metadata()))  # noqa: SLF001 (the same)
 
     def _uses(self) -> list[float]:
-        """When each session of hers was used last: the gateway tells of every use, a moment later."""
+        """Return when each session of alice was used last: the gateway reports every use with a delay."""
         time.sleep(_HEARD)
         deployment = self._server.deployment
         sessions = self._server._side.sparks.of(deployment.home).sessions._sessions  # noqa: SLF001 (only this check may)
@@ -96,6 +96,6 @@ class VictimSession:
 def _wrong(asked: Callable[[], object]) -> str:
     try:
         answer = repr(asked())
-    except Exception as error:  # noqa: BLE001 (an answer of gRPC's is none of PySpark's errors)
-        return f"her session does not answer as before: {error}"
-    return "" if _HERS in answer else "her session does not answer as before"
+    except Exception as error:  # noqa: BLE001 (errors of gRPC are not errors of PySpark)
+        return f"the session of alice gives other results than before: {error}"
+    return "" if _HERS in answer else "the session of alice gives other results than before"

@@ -1,6 +1,6 @@
-"""A process that tries cases with the stock client, one at a time, as JSON lines: a case in, what came of it out.
+"""A process that attempts cases with the unmodified client: reads each case as a JSON line, and writes its result as one.
 
-It is a process of its own so that a case that hangs can be ended, and none can touch the stack but through its endpoints.
+In a separate process, a case that hangs can be ended, and a case can reach the deployment only through its endpoints.
 """
 
 import ast
@@ -26,28 +26,28 @@ from tools.bypass_corpus.verdicts import Ending
 
 _SQLSTATE = "42501"
 _LONGEST = 10_000
-"""Characters of an answer that are handed on."""
+"""The longest part of a result that is returned, in characters."""
 _CODES = (grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED)
 
 
 _raised: list[Exception] = []
-"""What the server has answered with since the case began, whatever the client made of it."""
+"""The errors that the server has returned since the case began, also those that the client hides."""
 
 
 def main() -> None:
     """Serve until standard input ends."""
     _remember_errors()
     faulthandler.register(signal.SIGUSR1)
-    gc.disable()  # a session that is collected ends itself on whatever thread that is, and may then wait for itself
+    gc.disable()  # a garbage-collected session closes itself in the current thread, and may then wait for itself
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a case prints is no answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # the output of a case is not a result
     for line in sys.stdin:
         ending, message = attempt(**json.loads(line))
         print(json.dumps({"ending": ending.value, "message": message}), file=answers, flush=True)
 
 
 def _remember_errors() -> None:
-    handle = SparkConnectClient._handle_error  # noqa: SLF001 (the one place where answers become exceptions)
+    handle = SparkConnectClient._handle_error  # noqa: SLF001 (the only place where errors become exceptions)
 
     def remembering(self: SparkConnectClient, error: Exception) -> None:
         try:
@@ -62,7 +62,7 @@ def _remember_errors() -> None:
 def attempt(
     port: int, token: str, kind: str, statement: str, before: list[str], seen: dict[str, str]
 ) -> tuple[Ending, str]:
-    """Try one case in a new session; `before` are statements to run first, `seen` is what a case knows of alice."""
+    """Attempt one case in a new session; `before` are statements to run first, `seen` are the ids of alice that the case knows."""
     spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}").create()
     _raised.clear()
     answer: object = ""
@@ -70,13 +70,13 @@ def attempt(
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             for each in before:
-                with suppress(PySparkException):  # what is refused there, a case of its own says
+                with suppress(PySparkException):  # another case tests these statements
                     spark.sql(each)
             if kind == "sql":
                 answer = spark.sql(statement).collect()
             else:
                 answer = _run(statement, {"spark": spark, "F": functions, "alice": SimpleNamespace(**seen)})
-    except BaseException as raised:  # noqa: BLE001 (a case may raise anything; it is told apart below)
+    except BaseException as raised:  # noqa: BLE001 (a case may raise anything; `_ending` classifies it)
         error = _converted(spark, raised)
         return _ending(error), _message(error)
     else:
@@ -86,7 +86,7 @@ def attempt(
 
 
 def _unraised(heard: list[str], answer: object) -> tuple[Ending, str]:
-    """Return how a case ended that raised nothing, and its answer; of some refusals the client only warns."""
+    """Return the ending and the result of a case that raised nothing. For some refusals, the client only warns."""
     for error in _raised:
         if _ending(error) is Ending.REFUSED and any(str(error) in warning for warning in heard):
             return Ending.REFUSED, f"{_message(error)} (the client only warns)"
@@ -94,7 +94,7 @@ def _unraised(heard: list[str], answer: object) -> tuple[Ending, str]:
 
 
 def _run(statement: str, names: dict[str, Any]) -> object:
-    """Run Python and return its value; if that is a DataFrame, its rows: the client asks for nothing before."""
+    """Run Python and return its value; for a DataFrame its rows, because the client sends no request before."""
     tree = ast.parse(statement)
     last = tree.body[-1]
     before = tree.body[:-1] if isinstance(last, ast.Expr) else tree.body
@@ -109,11 +109,11 @@ def _end(spark: SparkSession) -> None:
     try:
         spark.stop()
     except Exception as error:  # noqa: BLE001 (the case is over; its session expires)
-        print(f"a session could not be ended: {error}", file=sys.stderr)
+        print(f"a session could not be closed: {error}", file=sys.stderr)
 
 
 def _converted(spark: SparkSession, error: BaseException) -> BaseException:
-    """Return what the client makes of an answer to a call that the case made itself, around the client."""
+    """Return the exception of the client for an error of a call that the case made without the client."""
     if isinstance(error, grpc.RpcError):
         try:
             spark.client._handle_rpc_error(error)  # noqa: SLF001 (there is no public way)

@@ -1,1 +1,1 @@
-"""Pages of the documents that are generated from the program, so that they cannot differ from it."""
+"""Generated pages of the documentation, which cannot differ from the program."""

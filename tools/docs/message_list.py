@@ -1,8 +1,8 @@
-"""The list of every message of the program, as a reviewer reads it: by file, with the call that the text is given to.
+"""The list of every message of the program, for a review: by file, with the call that takes the text.
 
 A message is a text of at least three words that is not a docstring: of an error, a refusal, a log line, a finding, a
 description of the API. The help of the command line comes last. Texts for machines - SQL, HTML, patterns, Spark's plans - are left out
-by the call that takes them or by their form. `python -m tools.docs.message_list 100 18` draws 100 messages by the seed 18.
+by the call that takes them or by their form. `python -m tools.docs.message_list 100 18` prints a sample of 100 messages with the seed 18.
 """
 
 import ast
@@ -36,7 +36,7 @@ _ERROR = re.compile(r"Error$|^Refusal$|^(?:problem\w*|fail|_?refuse\w*|bad_reque
 
 @dataclass(frozen=True)
 class Message:
-    """A text, the file it is in, and the call or constant that has it."""
+    """A text, its file, and the call or constant that has it."""
 
     file: str
     owner: str
@@ -44,7 +44,7 @@ class Message:
 
     @property
     def is_fault(self) -> bool:
-        """Whether the message says that something is wrong."""
+        """Whether the message reports a fault."""
         return bool(_ERROR.search(self.owner)) or self.file.endswith(".scala")
 
 
@@ -78,7 +78,7 @@ def python_messages(source: str) -> Iterator[tuple[str, str]]:
 
 
 def scala_messages(source: str) -> Iterator[str]:
-    """Yield the messages of a Scala file; strings that are added up are one."""
+    """Yield the messages of a Scala file; concatenated strings are one message."""
     for found in _SCALA.finditer(_JOINED.sub("", source)):
         text = found[1] or found[2]
         if text and _is_message(text):
@@ -97,7 +97,7 @@ def command_help(command: Any, words: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 class _Collector:
-    """Walks a module; what is inside a text that is taken counts with it."""
+    """Collects the messages of a module; an f-string is one message, with its parts."""
 
     def collect(self, node: ast.AST, owner: str = "module") -> Iterator[tuple[str, str]]:
         owner = _owner(node) or owner
@@ -153,7 +153,7 @@ def _one_line(text: str) -> str:
 
 
 def sample(found: Iterable[Message], count: int, seed: int) -> list[Message]:
-    """Return messages that say what is wrong, drawn by a seed, in their order."""
+    """Return a random sample of the messages about faults, by a seed, in their order."""
     faults = [each for each in found if each.is_fault]
     return sorted(Random(seed).sample(faults, count), key=faults.index)  # noqa: S311 (no secret)
 
