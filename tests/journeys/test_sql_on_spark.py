@@ -20,7 +20,7 @@ from headgate.endpoints.api.sql.schemas import ARROW
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain, default_cache
 from tests.app.server_process import Serving
-from tests.repo.sessions import BLOCK, ran, session
+from tests.repo.sessions import BLOCK, Step, ran, session
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -396,10 +396,22 @@ class TestARefusal:
         assert (answer.status_code, answer.json()["sqlstate"]) == (400, "42P01")
 
 
+def variables(server: Server) -> dict[str, str]:
+    """What a shell needs to know of a server."""
+    known = {"HEADGATE_URL": server.url, "HEADGATE_DATA": str(server.settings.folder)}
+    return known | {"SPARK": f"sc://localhost:{server.gateway_port}"}
+
+
+def require_as_shown(step: Step, server: Server, folder: Path) -> None:
+    """Run a step of a session in a folder; it must print and end as the page shows."""
+    found = ran(step.command, folder, variables(server))
+
+    assert step.matches(found.stdout.replace(server.url, "http://127.0.0.1:8020")), f"$ {step.command}\n{found.stdout}"
+    assert found.returncode == step.code, f"$ {step.command}\n{found.stdout}"
+
+
 @pytest.mark.parametrize("page", ["sql.md", "refused.md", "operate/two-organizations.md"])
 def test_the_page_works_as_it_says(server: Server, page: str, tmp_path: Path) -> None:
-    known = {"HEADGATE_URL": server.url, "HEADGATE_DATA": str(server.settings.folder)}
-    known["SPARK"] = f"sc://localhost:{server.gateway_port}"
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     steps = [step for _, run, _, body in blocks if run for step in session(body)]
     for _, _, file, body in blocks:
@@ -408,9 +420,33 @@ def test_the_page_works_as_it_says(server: Server, page: str, tmp_path: Path) ->
 
     assert steps, "the page shows no session"
     for step in steps:
-        found = ran(step.command, tmp_path, known)
+        require_as_shown(step, server, tmp_path)
 
-        assert step.matches(found.stdout.replace(server.url, "http://127.0.0.1:8020")), (
-            f"$ {step.command}\n{found.stdout}"
-        )
-        assert found.returncode == step.code, f"$ {step.command}\n{found.stdout}"
+
+README = [
+    step
+    for _, run, _, body in BLOCK.findall((DOCS.parent / "README.md").read_text(encoding="utf-8"))
+    if run
+    for step in session(body)
+]
+"""What a newcomer does: a query of a table of their own, a refusal, a request, an approval, a working query, the API."""
+
+
+@pytest.fixture(scope="module")
+def newcomers_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("newcomer")
+
+
+@pytest.mark.parametrize("step", README, ids=lambda step: step.command)
+def test_each_step_of_the_readme_works_after_the_ones_before_it(
+    step: Step, server: Server, newcomers_folder: Path
+) -> None:
+    require_as_shown(step, server, newcomers_folder)
+
+
+def test_the_readme_shows_a_refusal_a_request_an_approval_and_the_query_that_works_then() -> None:
+    shown = [step.command for step in README]
+
+    assert len(shown) > 15
+    for each in ("headgate sql", "# exit code 1", "request create", "request approve", "headgate api POST"):
+        assert any(each in command for command in shown), each

@@ -16,7 +16,7 @@ _EXIT = re.compile(r"# exit code (\d+)$")
 """How a command says that it is to fail."""
 
 ANYTHING = "..."
-"""A line of a session that stands for any lines."""
+"""A line of a session for any lines; at the end of a line, after a space, for the rest of the line."""
 
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -37,9 +37,14 @@ class Step:
 
     def matches(self, output: str) -> bool:
         """Say whether the output is what the howto shows; blanks at the end of a line do not count."""
-        parts = [".*\n" if line == ANYTHING else re.escape(line) + "\n" for line in self.printed]
+        parts = [".*\n" if line == ANYTHING else _line_pattern(line) for line in self.printed]
         lines = "".join(f"{line.rstrip()}\n" for line in output.splitlines())
         return re.fullmatch("".join(parts), lines, re.DOTALL) is not None
+
+
+def _line_pattern(line: str) -> str:
+    shown = line.removesuffix(f" {ANYTHING}")
+    return re.escape(shown) + ("" if shown == line else " [^\n]*") + "\n"
 
 
 def session(text: str) -> Iterator[Step]:

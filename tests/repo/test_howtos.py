@@ -39,3 +39,10 @@ class TestASession:
         assert step.matches("a\nb\nc\nz\n")
         assert not step.matches("a\nb\nc\n")
         assert not step.matches("b\nz\n")
+
+    def test_a_session_can_leave_the_rest_of_a_line_out(self) -> None:
+        [step] = session("$ one\na ...\nz\n")
+
+        assert step.matches("a b c\nz\n")
+        assert not step.matches("a\nz\n")
+        assert not step.matches("a b\nc\nz\n")
