@@ -103,7 +103,7 @@ def test_a_refused_connection_names_the_address_and_the_cause() -> None:
     )
 
 
-def test_without_a_server_and_a_credential_the_missing_server_is_reported(
+def test_a_missing_server_is_reported_before_a_missing_credential(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
