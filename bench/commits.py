@@ -1,7 +1,7 @@
-"""How long commits take on a table of many manifests: `python bench/commits.py [FILES_PER_MANIFEST]`.
+"""Measures commits to a table with a large number of manifests: `python bench/commits.py [FILES_PER_MANIFEST]`.
 
-Prints the time of the first commit, which brings 200 manifests, of appends of one manifest to them, and of an overwrite
-that leaves none of them, each as one request to the REST catalog.
+Prints the time of the first commit, which adds 200 manifests, of appends of one manifest, and of an overwrite
+that replaces all manifests, each as one request to the REST catalog.
 """
 
 import statistics
@@ -39,7 +39,7 @@ IO = PyArrowFileIO()
 
 
 def main() -> None:
-    """Commit to one table, and print how long it took."""
+    """Commit to one table, and print the times."""
     files = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as world:
         client = world.iceberg()

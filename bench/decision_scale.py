@@ -1,6 +1,6 @@
-"""Loads a very large organization from its checkpoint and asks it: one million tables, ten million assignments.
+"""Loads a very large organization from its checkpoint and measures checks: one million tables, ten million assignments.
 
-Takes some minutes and much memory, so only `make soak` runs it. Prints its figures; ends with status 1 if one is missed.
+It takes some minutes and a lot of memory, so only `make soak` runs it. Prints its figures; ends with status 1 if a target is missed.
 """
 
 import gc
@@ -23,15 +23,15 @@ SECONDS_AT_MOST = 120
 GIGABYTES_AT_MOST = 8.0
 SECONDS_TO_ASK = 5
 ASKED = {
-    "newcomer": "check on a table, of somebody new",
+    "newcomer": "check on a table, of a new user",
     "table": "check on a table",
     "pipeline": "check on a pipeline",
 }
 
 
 def write(path: Path) -> Sample:
-    """Write the organization's checkpoint and return what to ask about it."""
-    gc.disable()  # millions of records, and nothing among them to collect
+    """Write the organization's checkpoint and return the questions about it."""
+    gc.disable()  # millions of records, and no garbage among them
     organization = generate(SIZES)
     path.write_bytes(HeadgateEngine.prepare(organization))
     return sample(organization, lists=0, revokes=0)
@@ -41,7 +41,7 @@ def main() -> int:
     """Measure and print; return the exit status."""
     with tempfile.TemporaryDirectory() as room:
         path = Path(room) / "checkpoint"
-        # Another process writes it, so that the memory for that does not count.
+        # Another process writes it, so that its memory does not count.
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             cases = pool.submit(write, path).result()
         checkpoint = path.read_bytes()
@@ -53,12 +53,12 @@ def main() -> int:
         print(f"{title:34} median {median(taken) / 1e3:8.1f} µs, of {len(taken)}")
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT / 1e9
     print(f"load                               {seconds:15.1f} s (at most {SECONDS_AT_MOST})")
-    print(f"memory, at its peak                {gigabytes:15.1f} GB (at most {GIGABYTES_AT_MOST:.0f})")
+    print(f"peak memory                        {gigabytes:15.1f} GB (at most {GIGABYTES_AT_MOST:.0f})")
     return int(seconds > SECONDS_AT_MOST or gigabytes > GIGABYTES_AT_MOST)
 
 
 _UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes of what the system counts memory in."""
+"""The unit of `ru_maxrss` in bytes."""
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,1 +1,1 @@
-"""What `bench/decision` compares: one organization, its oracle, and an adapter for each engine."""
+"""Measurements of `bench/decision`: one organization, its oracle, and an adapter for each engine."""

@@ -1,4 +1,4 @@
-"""Asks one engine, takes the time and looks at the answers."""
+"""Measures the questions to one engine, and checks the answers."""
 
 import gc
 import subprocess
@@ -14,23 +14,23 @@ from .sample import Case, Sample
 _AT_MOST = 1_000
 _NEWCOMER = "newcomer"
 _METHODS = {_NEWCOMER: "table"}
-"""What is not named like the method that asks it."""
+"""The measurements that are not named like their method."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What loading took: seconds, and the bytes of memory by which the engine's process is larger afterwards."""
+    """The cost of loading: seconds, and the bytes by which the memory of the engine's process has grown."""
 
     seconds: float
     memory: int
 
 
 class WrongAnswerError(Exception):
-    """An engine says something else than the oracle."""
+    """An engine and the oracle disagree."""
 
 
 class Asking:
-    """Asks an engine the cases of a sample. Every answer that was worked out is compared, also while the time is taken."""
+    """Asks an engine the cases of a sample. Answers with a known result are compared, also during the measurement."""
 
     def __init__(self, engine: Engine, sample: Sample) -> None:
         self._engine = engine
@@ -39,7 +39,7 @@ class Asking:
         self._cases = {name: iter(cases) if name == _NEWCOMER else cycle(cases) for name, cases in sample.items()}
 
     def load(self, prepared: Any) -> Loaded:
-        """Load what the engine prepared."""
+        """Load the data that the engine prepared."""
         began = monotonic()
         self._engine.load(prepared)
         seconds = monotonic() - began
@@ -48,20 +48,20 @@ class Asking:
         return Loaded(seconds, _memory(self._engine.process) - self._memory_before)
 
     def compare(self, measured: str, seconds: float) -> int:
-        """Ask cases that were worked out until the time is over, one at least; return how many.
+        """Ask cases with a known result until the time is over, at least one; return their number.
 
         Raises:
             WrongAnswerError: the engine and the oracle disagree.
         """
         if measured == _NEWCOMER:
-            return 0  # who was asked about is new no more
+            return 0  # a user of an earlier question is no longer new
         known = [case for case in self._sample[measured] if case.right is not None]
         return len(self._ask(measured, iter(known), seconds))
 
     def measure(self, measured: str, seconds: float) -> list[int]:
-        """Ask cases until the time is over, one at least, going on after the last one; return the nanoseconds of each.
+        """Ask cases until the time is over, at least one, and continue after the last ones; return the nanoseconds of each.
 
-        There are none where the engine has no operation for it.
+        Returns none if the engine has no such operation.
 
         Raises:
             WrongAnswerError: the engine and the oracle disagree.
@@ -84,11 +84,11 @@ class Asking:
 
     def _verify(self, case: Case, answer: Any) -> None:
         if isinstance(case.right, bool) and answer is not case.right:
-            raise WrongAnswerError(f"{self._engine.name}: {case.about} is {case.right}, not {answer}")
+            raise WrongAnswerError(f"{self._engine.name}: {case.about} should be {case.right}, and is {answer}")
         if isinstance(case.right, frozenset) and (found := frozenset(answer)) != case.right:
             lacks, adds = sorted(case.right - found)[:3], sorted(found - case.right)[:3]
             raise WrongAnswerError(
-                f"{self._engine.name}: the list for {case.about} lacks {lacks} and has {adds} besides"
+                f"{self._engine.name}: the list for {case.about} lacks {lacks}, and wrongly has {adds}"
             )
 
 

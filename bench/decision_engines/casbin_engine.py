@@ -1,4 +1,4 @@
-"""casbin in Python: its plain enforcer, and the one that looks at fewer policies."""
+"""casbin in Python: its default enforcer, and the fast one, which reads fewer policies."""
 
 from typing import Any, ClassVar
 
@@ -33,7 +33,7 @@ _Rules = tuple[list[list[Any]], list[list[str]], list[list[str]]]
 
 
 class CasbinEngine(ChangingEngine):
-    """A policy (subject, place, level) for each grant; `g` holds the groups, `g2` the tree."""
+    """A policy (subject, place, level) for each grant; `g` has the groups, `g2` the tree."""
 
     name: ClassVar[str] = "casbin"
     _matcher: ClassVar[str] = "g(r.sub, p.sub) && g2(r.obj, p.obj) && r.level <= p.level"
@@ -46,7 +46,7 @@ class CasbinEngine(ChangingEngine):
         return policies, members, [[table, layer] for table, layer in organization.layer_of.items()]
 
     def load(self, prepared: _Rules) -> None:
-        """Add the rules in three batches; one by one, casbin compares each with all before it."""
+        """Add the rules in three batches; if added one by one, casbin compares each with all earlier ones."""
         disabled_logging()
         policies, members, tree = prepared
         self._enforcer = self._empty()
@@ -68,7 +68,7 @@ class CasbinEngine(ChangingEngine):
         return lambda: self._enforce(user, table, level)
 
     def pipeline(self, question: Question) -> Check:
-        """Enforce for each table until one is refused; casbin has no word for "all of"."""
+        """Enforce for each table until one is refused; casbin has no "all of"."""
         user, level = question.user, LEVELS.index(question.level)
         tables = self.organization.touched(question.resource)
         return lambda: all(self._enforce(user, table, level) for table in tables)
@@ -77,7 +77,7 @@ class CasbinEngine(ChangingEngine):
         return self._enforcer.enforce(user, table, level)
 
     def readable(self, user: str) -> List:
-        """Take the user's implicit permissions, of which each includes to read; the users of a layer in `g2` are its tables."""
+        """Return the user's implicit permissions, each of which includes reading; the users of a layer in `g2` are its tables."""
         return lambda: {
             table
             for _, place, _ in self._enforcer.get_implicit_permissions_for_user(user)
@@ -88,7 +88,7 @@ class CasbinEngine(ChangingEngine):
         return self._lying.get_users(place) if place in self.organization.layers else [place]
 
     def readers(self, table: str) -> List:
-        """Take the implicit users of the table and of its layer."""
+        """Return the implicit users of the table and of its layer."""
         return lambda: {
             user
             for place in self._places(table)
@@ -109,14 +109,14 @@ class CasbinEngine(ChangingEngine):
         return call
 
     def restore(self, grant: Grant) -> None:
-        """Add them again."""
+        """Add the policies of the grant again."""
         self._enforcer.add_policies(self._rules(grant))
 
 
 class FastCasbinEngine(CasbinEngine):
-    """Looks only at policies with the very place and level asked for.
+    """The fast enforcer, which reads only policies with exactly the place and level of the question.
 
-    So a grant is a policy for each level that it includes, and whoever asks walks up the tree.
+    So a grant is a policy for each level that it includes, and the adapter asks for each ancestor in the tree.
     """
 
     name: ClassVar[str] = "casbin-fast"

@@ -17,16 +17,16 @@ when {{ principal in resource.{level} || principal in resource.layer.{level} }};
 
 
 class CedarEngine(Engine):
-    """Groups are parents of users; tables and layers name who has each level on them.
+    """Groups are parents of users; tables and layers name the users and groups with each level on them.
 
-    What was parsed cannot be changed: after a revoke everything is parsed again, which is `load`. So there is no revoke.
+    Parsed entities cannot be changed: after a revoke all of them are parsed again, which is `load`. So there is no revoke.
     """
 
     name: ClassVar[str] = "cedarpy"
 
     @classmethod
     def prepare(cls, organization: Organization) -> str:
-        """Return Cedar's JSON."""
+        """Return the entities as Cedar's JSON."""
         return json.dumps(_entities(organization))
 
     def load(self, prepared: str) -> None:
@@ -46,13 +46,13 @@ class CedarEngine(Engine):
         return lambda: all(each.allowed for each in self._batch(requests))
 
     def readable(self, user: str) -> List:
-        """Authorize every table that there is, in one batch."""
+        """Authorize all tables, in one batch."""
         tables = list(self.organization.layer_of)
         requests = [_request(user, LEVELS[0], table) for table in tables]
         return lambda: [table for table, each in zip(tables, self._batch(requests), strict=True) if each.allowed]
 
     def readers(self, table: str) -> List:
-        """Authorize everybody, in one batch."""
+        """Authorize all users, in one batch."""
         users = self.organization.users
         requests = [_request(user, LEVELS[0], table) for user in users]
         return lambda: [user for user, each in zip(users, self._batch(requests), strict=True) if each.allowed]

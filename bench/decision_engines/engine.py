@@ -1,4 +1,4 @@
-"""What an engine has to be able to do to be compared."""
+"""The port that a compared engine implements."""
 
 import os
 from abc import ABC, abstractmethod
@@ -13,13 +13,13 @@ List = Callable[[], Collection[str]]
 
 
 class Engine(ABC):
-    """One engine, made for one organization. A question's method returns the call that asks it: only that is timed."""
+    """One engine for one organization. The method of a question returns a function that asks it: only that call is timed."""
 
     name: ClassVar[str]
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return what has to be installed first, or None."""
+        """Return what must be installed first, or None."""
         return None
 
     @classmethod
@@ -28,12 +28,12 @@ class Engine(ABC):
         """Return the organization in the form that the engine reads."""
 
     def __init__(self, organization: Organization) -> None:
-        """Start what has to run. What the engine cannot hold itself is looked up in `organization`."""
+        """Start the engine. Data that the engine cannot hold is looked up in `organization`."""
         self.organization = organization
 
     @abstractmethod
     def load(self, prepared: Any) -> None:
-        """Read what was prepared; every question can be asked from then on."""
+        """Load the prepared data; after that, every question can be asked."""
 
     @abstractmethod
     def table(self, question: Question) -> Check:
@@ -41,7 +41,7 @@ class Engine(ABC):
 
     @abstractmethod
     def pipeline(self, question: Question) -> Check:
-        """Ask whether a user has a level on every table that a pipeline's enabled edges touch."""
+        """Ask whether a user has a level on every table that a pipeline's enabled edges use."""
 
     @abstractmethod
     def readable(self, user: str) -> List:
@@ -49,24 +49,24 @@ class Engine(ABC):
 
     @abstractmethod
     def readers(self, table: str) -> List:
-        """Ask for every user who may read the table."""
+        """Ask for every user that may read the table."""
 
     @property
     def process(self) -> int:
         """The process whose memory the engine uses."""
         return os.getpid()
 
-    def close(self) -> None:  # noqa: B027 - most have started nothing
-        """End what was started."""
+    def close(self) -> None:  # noqa: B027 - most engines have no process
+        """Stop the started processes."""
 
 
 class ChangingEngine(Engine):
-    """An engine that holds the grants itself, and can be told of a change."""
+    """An engine that holds the grants itself, and supports changes."""
 
     @abstractmethod
     def revoke(self, grant: Grant) -> Check:
-        """Take a user's grant on a table away, and ask at once whether the user may still read the table."""
+        """Revoke a user's grant on a table, and ask at once whether the user may still read the table."""
 
     @abstractmethod
     def restore(self, grant: Grant) -> None:
-        """Give back what was revoked."""
+        """Grant again what was revoked."""

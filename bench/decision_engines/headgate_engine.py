@@ -38,7 +38,7 @@ _ON_PIPELINE = {"viewer": "query.describe", "editor": "query.edit"}
 
 
 class HeadgateEngine(ChangingEngine):
-    """Layers are databases, pipelines are queries, everybody is a member; loaded from a checkpoint."""
+    """Layers are databases, pipelines are queries, all users are members; loaded from a checkpoint."""
 
     name: ClassVar[str] = "headgate"
 
@@ -48,7 +48,7 @@ class HeadgateEngine(ChangingEngine):
         return dump_checkpoint(snapshot_of(organization))
 
     def load(self, prepared: bytes) -> None:
-        """Read the checkpoint; the engine compiles as it is asked."""
+        """Load the checkpoint; the engine compiles at each question what it needs."""
         self._engine = Engine({_NEKT.name: _NEKT}, load_checkpoint(prepared))
 
     def table(self, question: Question) -> Check:
@@ -56,7 +56,7 @@ class HeadgateEngine(ChangingEngine):
         return self._check(question.user, _ON_TABLE[question.level], question.resource)
 
     def pipeline(self, question: Question) -> Check:
-        """Check once: the model says that the weakest decides."""
+        """Check once: the model lets the weakest permission decide."""
         return self._check(question.user, _ON_PIPELINE[question.level], question.resource)
 
     def _check(self, user: str, action: str, resource: str) -> Check:
@@ -64,16 +64,16 @@ class HeadgateEngine(ChangingEngine):
         return lambda: self._engine.check(asked, _NOW).allowed
 
     def readable(self, user: str) -> List:
-        """Ask which."""
+        """List the resources."""
         caller = Caller(PrincipalId(user))
         return lambda: self._engine.list_resources(caller, _ON_TABLE[LEVELS[0]], _NOW)
 
     def readers(self, table: str) -> List:
-        """Ask who."""
+        """List the principals."""
         return lambda: self._engine.list_principals(_ON_TABLE[LEVELS[0]], ResourceId(table), _NOW)
 
     def revoke(self, grant: Grant) -> Check:
-        """Fold the change, and let the engine advance to the facts after it."""
+        """Apply the change, and advance the engine to the facts after it."""
         revoked = RoleRevoked(PrincipalId(grant.subject), grant.level, ResourceId(grant.place))
         check = self._check(grant.subject, _ON_TABLE[LEVELS[0]], grant.place)
 
@@ -84,7 +84,7 @@ class HeadgateEngine(ChangingEngine):
         return call
 
     def restore(self, grant: Grant) -> None:
-        """Assign it again."""
+        """Assign the role again."""
         self._advance(RoleAssigned(PrincipalId(grant.subject), grant.level, ResourceId(grant.place), _NEKT.name))
 
     def _advance(self, change: Change) -> None:

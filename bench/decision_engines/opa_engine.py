@@ -62,13 +62,13 @@ readers contains user if {
 
 
 class OpaEngine(ChangingEngine):
-    """The organization is a document, with an index for each direction of asking; the policy is Rego."""
+    """The organization is a document, with an index for each direction of questions; the policy is Rego."""
 
     name: ClassVar[str] = "opa"
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return how to get the server."""
+        """Return how to install the server, or None."""
         return not_on_path("opa", "github.com/open-policy-agent/opa")
 
     @classmethod
@@ -93,11 +93,11 @@ class OpaEngine(ChangingEngine):
         return self._ask("table", question.user, question.level, question.resource)
 
     def pipeline(self, question: Question) -> Check:
-        """Evaluate one rule, which says `every`."""
+        """Evaluate one rule, which uses `every`."""
         return self._ask("pipeline", question.user, question.level, question.resource)
 
     def readable(self, user: str) -> List:
-        """Evaluate one rule; a layer's tables come as they lie in the document, which is faster than one set of all."""
+        """Evaluate one rule; it returns a layer's tables as they are in the document, which is faster than one set of all."""
         ask = self._ask("readable", user, LEVELS[0], "")
         return lambda: set().union(*ask())
 
@@ -117,7 +117,7 @@ class OpaEngine(ChangingEngine):
         return call
 
     def restore(self, grant: Grant) -> None:
-        """Patch it back."""
+        """Undo the patch."""
         level = LEVELS.index(grant.level)
         patch = [{"op": "add", "path": path, "value": level} for path in _paths(grant)]
         self._server.send(request("PATCH", "/v1/data/org", patch))
@@ -132,21 +132,21 @@ class OpaEngine(ChangingEngine):
 
     @staticmethod
     def input_of(question: Question) -> dict[str, Any]:
-        """Return a question as the rules read it."""
+        """Return a question as input of the rules."""
         return {"user": question.user, "level": LEVELS.index(question.level), "resource": question.resource}
 
     @property
     def port(self) -> int:
-        """Where the server listens."""
+        """The address of the server."""
         return self._server.port
 
     @property
     def process(self) -> int:
-        """The server's."""
+        """The process of the server."""
         return self._server.process
 
     def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self._server.close()
 
 

@@ -20,14 +20,14 @@ _THIS: dict[str, Any] = {"this": {}}
 class OpenFgaEngine(ChangingEngine):
     """Grants, memberships and the tree are tuples; a grant is a tuple for each level that it includes.
 
-    Written so, a check reads a third of what it would read if the model said which level includes which.
+    With these tuples, a check reads a third of what it would read if the model stated which level includes which.
     """
 
     name: ClassVar[str] = "openfga"
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return how to get the server."""
+        """Return how to install the server, or None."""
         return not_on_path("openfga", "github.com/openfga/openfga/cmd/openfga")
 
     @classmethod
@@ -63,7 +63,7 @@ class OpenFgaEngine(ChangingEngine):
         return ()
 
     def load(self, prepared: list[dict[str, str]]) -> None:
-        """Make a store, write the model and then the tuples."""
+        """Create a store, write the model and then the tuples."""
         store = self._server.send(request("POST", "/stores", {"name": "organization"}))["id"]
         self._store = f"/stores/{store}"
         self._post("authorization-models", {"schema_version": "1.1", "type_definitions": _types()})
@@ -76,9 +76,9 @@ class OpenFgaEngine(ChangingEngine):
         return lambda: self._server.send(asked)["allowed"]
 
     def pipeline(self, question: Question) -> Check:
-        """Check each table until one is refused: a batch checks them all, and took longer.
+        """Check each table until one is refused: a batch checks all of them, and took longer.
 
-        A relation of OpenFGA's is "any of", never "all of".
+        A relation of OpenFGA means "any of", never "all of".
         """
         tables = self.organization.touched(question.resource)
         checks = [self.table(Question(question.user, question.level, table)) for table in tables]
@@ -108,7 +108,7 @@ class OpenFgaEngine(ChangingEngine):
         return call
 
     def restore(self, grant: Grant) -> None:
-        """Write them again."""
+        """Write the tuples of the grant again."""
         self._post("write", {"writes": {"tuple_keys": self.granted(grant)}})
 
     @staticmethod
@@ -117,12 +117,12 @@ class OpenFgaEngine(ChangingEngine):
         return {"user": f"user:{question.user}", "relation": question.level, "object": f"table:{question.resource}"}
 
     def granted(self, grant: Grant) -> list[dict[str, str]]:
-        """Return the tuples that a grant is."""
+        """Return the tuples of a grant."""
         return _granted(self.organization, grant)
 
     @property
     def port(self) -> int:
-        """Where the server listens."""
+        """The address of the server."""
         return self._server.port
 
     def asked(self, path: str, body: Any) -> bytes:
@@ -134,11 +134,11 @@ class OpenFgaEngine(ChangingEngine):
 
     @property
     def process(self) -> int:
-        """The server's."""
+        """The process of the server."""
         return self._server.process
 
     def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self._server.close()
         self._folder.cleanup()
 

@@ -1,4 +1,4 @@
-"""The right answers, in ten lines that anybody can check."""
+"""The correct answers, in ten lines that a reader can check."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from .organization import LEVELS, Organization
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Does the user have this level on the table or pipeline?"""
+    """Whether the user has this level on the table or pipeline."""
 
     user: str
     level: str
@@ -15,7 +15,7 @@ class Question:
 
 
 class Oracle:
-    """What every engine has to answer: the weakest of what is touched decides, by the best of all grants to it."""
+    """The answers that every engine must give: the weakest table of a resource decides, by the best of all grants on it."""
 
     def __init__(self, organization: Organization) -> None:
         self._organization = organization
@@ -23,7 +23,7 @@ class Oracle:
         self._granted = {(each.subject, each.place): LEVELS.index(each.level) for each in organization.grants}
 
     def allows(self, question: Question) -> bool:
-        """Say what is right."""
+        """Return the correct answer."""
         subjects = (question.user, *self._groups_of[question.user])
         needed = LEVELS.index(question.level)
         return all(

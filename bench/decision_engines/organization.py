@@ -1,4 +1,4 @@
-"""The organization that every engine is asked about, in words of no engine: the same one for the same sizes."""
+"""The organization of all questions, in terms of no engine: the same one for the same sizes."""
 
 import random
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 LEVELS = ("viewer", "editor", "manager")
-"""Weakest first; each includes those before it."""
+"""The levels, weakest first; each includes those before it."""
 
 _SEED = 20261121
 _LEVEL_WEIGHTS = (6, 3, 1)
@@ -18,7 +18,7 @@ _DISABLED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many of each there are. One edge of a pipeline in ten is disabled, besides."""
+    """The sizes of an organization. One in ten edges of pipelines is disabled."""
 
     users: int = 2_000
     groups: int = 200
@@ -34,12 +34,12 @@ VARIANTS: Mapping[str, Sizes] = {
     "10 x data": replace(USUAL, tables=10 * USUAL.tables, grants=10 * USUAL.grants),
     "50 x people": replace(USUAL, users=50 * USUAL.users),
 }
-"""The sizes that are measured."""
+"""The measured sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A user or group has a level on a layer or table."""
+    """A grant: a user or group has a level on a layer or table."""
 
     subject: str
     level: str
@@ -48,7 +48,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A table that a pipeline touches, and whether that counts."""
+    """A table that a pipeline uses, and whether the edge is enabled."""
 
     table: str
     enabled: bool
@@ -56,10 +56,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """Who is there, what is there, and who was given what.
+    """The users, groups, tables and pipelines of an organization, and its grants.
 
-    `groups` holds the members of each group, `layer_of` the layer of each table, `pipelines` what each touches: first
-    what it writes, in one layer, then what it reads, in another.
+    `groups` has the members of each group, `layer_of` the layer of each table, `pipelines` the edges of each: first
+    the table that it writes, in one layer, then those that it reads, in another.
     """
 
     users: tuple[str, ...]
@@ -70,7 +70,7 @@ class Organization:
     grants: tuple[Grant, ...]
 
     def touched(self, resource: str) -> tuple[str, ...]:
-        """Return the tables by which access to a resource is decided: a table itself, or a pipeline's enabled ones."""
+        """Return the tables that decide access to a resource: the table itself, or the enabled tables of a pipeline."""
         edges = self.pipelines.get(resource)
         return (resource,) if edges is None else tuple(edge.table for edge in edges if edge.enabled)
 
@@ -85,7 +85,7 @@ class Organization:
 
 def generate(sizes: Sizes) -> Organization:
     """Return the organization of these sizes."""
-    chance = random.Random(_SEED)  # noqa: S311 - nobody's secret: it has to be the same organization each time
+    chance = random.Random(_SEED)  # noqa: S311 - no secret: the organization must be the same each time
     users = _names("user", sizes.users)
     groups = _names("group", sizes.groups)
     layers = _names("layer", sizes.layers)
@@ -105,7 +105,7 @@ def _names(kind: str, count: int) -> tuple[str, ...]:
 
 
 def _members(chance: random.Random, users: tuple[str, ...], groups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Put each user into one to nine groups; the few first groups hold many, most hold some dozens."""
+    """Put each user into one to nine groups; the first groups are large, most have some dozens of members."""
     weights = list(accumulate(1 / rank for rank in range(1, len(groups) + 1)))
     members: dict[str, list[str]] = {group: [] for group in groups}
     for user in users:
@@ -141,7 +141,7 @@ def _grants(
     layers: tuple[str, ...],
     tables: tuple[str, ...],
 ) -> tuple[Grant, ...]:
-    """Give each group a level on a few layers; what is left of `count` is on tables, half to groups and half to users."""
+    """Give each group a level on a few layers; the other grants of `count` are on tables, half to groups and half to users."""
     places = [(group, layer) for group in groups for layer in chance.sample(layers, _LAYERS_OF_A_GROUP)]
     taken = dict.fromkeys(places[:count])
     while len(taken) < count:
@@ -149,5 +149,5 @@ def _grants(
         taken[subject, chance.choice(tables)] = None
     levels = chance.choices(LEVELS, weights=_LEVEL_WEIGHTS, k=count)
     grants = [Grant(subject, level, place) for (subject, place), level in zip(taken, levels, strict=True)]
-    chance.shuffle(grants)  # an engine that stops at the first match should not find the wide ones first
+    chance.shuffle(grants)  # an engine that stops at the first match should not find the grants on layers first
     return tuple(grants)

@@ -1,4 +1,4 @@
-"""The figures as a table to read, with what Headgate aims at."""
+"""The report: a table of the figures, with the targets of Headgate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MEASURED: Mapping[str, str] = {
     "readers": "all users who can read a table",
     "revoke": "revoke, then a fresh check",
 }
-"""Everything that is timed, in its order, and what it is called in the table."""
+"""All measurements, in their order, with their titles in the table."""
 
 _MICROSECONDS = 1_000
 TARGETS: Mapping[str, Mapping[str, int]] = {
@@ -29,21 +29,21 @@ TARGETS: Mapping[str, Mapping[str, int]] = {
     "10 x data": {"table": 4 * _MICROSECONDS, "pipeline": 10 * _MICROSECONDS},
     "50 x people": {"table": 4 * _MICROSECONDS, "pipeline": 10 * _MICROSECONDS},
 }
-"""Nanoseconds that Headgate is to take at most, half of the time."""
+"""The targets of Headgate: the highest median, in nanoseconds."""
 
 OURS = "headgate"
 
 
 @dataclass(slots=True)
 class Figures:
-    """What was measured of one engine: loading, and the nanoseconds of each call."""
+    """The measurements of one engine: loading, and the nanoseconds of each call."""
 
     loaded: Loaded
     taken: dict[str, list[int]]
 
 
 def table(variant: str, sizes: Sizes, engines: Mapping[str, Figures]) -> str:
-    """Return the table of one variant: half of the calls were as fast as p50, 95 in 100 as p95."""
+    """Return the table of one variant, with the 50th and 95th percentile."""
     lines = [
         f"{variant}: {_counts(sizes)}",
         _line("", "", [*engines, "  target"]),
@@ -78,7 +78,7 @@ def _quantile(taken: Sequence[int], percent: int) -> int | None:
 
 
 def _time(nanoseconds: int | None) -> str:
-    """Return a time with three digits at most, in the unit in which it is easy to read."""
+    """Return a time with at most three digits, in a suitable unit."""
     if nanoseconds is None:
         return "-"
     for unit, size in (("s", 10**9), ("ms", 10**6)):

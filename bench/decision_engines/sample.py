@@ -1,4 +1,4 @@
-"""What the engines are asked, with the right answers: the same questions for all of them."""
+"""The questions to all engines, with the correct answers."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +13,12 @@ CHECKS = 1_000
 LISTS = 100
 _LISTS_WORKED_OUT = 5
 _DRAWS = 500
-"""So often is a question drawn until one has the wanted answer: a user may have nothing to allow."""
+"""The most random questions until one has the wanted answer: a user may have no grant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is asked about, and the right answer; None where it was not worked out."""
+    """The arguments of a question, and the correct answer; None if it was not computed."""
 
     about: Any
     right: bool | frozenset[str] | None = None

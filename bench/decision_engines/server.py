@@ -14,11 +14,11 @@ _START_SECONDS = 30
 class Server:
     """A running server that answers JSON over HTTP on a port of the loopback interface.
 
-    The client is as bare as can be: `http.client` takes longer than the servers do.
+    The client uses no library, because `http.client` takes longer than the servers.
     """
 
     def __init__(self, command: Sequence[str], port: int, health: str) -> None:
-        """Start it and wait until `health` answers.
+        """Start the server and wait until `health` answers.
 
         Raises:
             RuntimeError: it ended, or did not answer in time.
@@ -44,11 +44,11 @@ class Server:
 
     @property
     def process(self) -> int:
-        """Its process."""
+        """The process of the server."""
         return self._process.pid
 
     def send(self, request: bytes) -> Any:
-        """Send a request and return the JSON that comes back, None for none.
+        """Send a request and return the JSON of the response, or None.
 
         Raises:
             RuntimeError: the answer is an error.
@@ -81,7 +81,7 @@ class Server:
         return b"".join(chunks)
 
     def close(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._stream.close()
         self._socket.close()
         self._end()
@@ -92,19 +92,19 @@ class Server:
 
 
 def request(method: str, path: str, body: Any = None) -> bytes:
-    """Return a request as it is sent, with a text or else JSON as its body."""
+    """Return the bytes of a request, with a text or JSON as its body."""
     content = body.encode() if isinstance(body, str) else json.dumps(body).encode() if body is not None else b""
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
     return head.encode() + b"\r\n\r\n" + content
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def not_on_path(command: str, package: str) -> str | None:
-    """Return how to get a command that is not on PATH, or None."""
+    """Return how to install a command that is not on PATH, or None."""
     return None if shutil.which(command) else f"`{command}` is not on PATH (go install {package}@latest)"

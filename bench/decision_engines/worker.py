@@ -1,4 +1,4 @@
-"""An engine in a process of its own: its memory is its own, and no other engine's garbage slows it."""
+"""An engine in a separate process, so that its memory can be measured, and the garbage of other engines does not slow it."""
 
 import multiprocessing
 from functools import partial
@@ -15,7 +15,7 @@ class Worker:
     """A running process with one engine; its methods are those of `Asking`."""
 
     def __init__(self, kind: type[Engine], organization: Organization, sample: Sample) -> None:
-        """Start it and wait until the engine is made. It shares this process's memory, so nothing is sent to it."""
+        """Start the process and wait until the engine is created. It is forked, so nothing is sent to it."""
         context = multiprocessing.get_context("fork")
         self.name = kind.name
         self._prepare = partial(kind.prepare, organization)
@@ -26,15 +26,15 @@ class Worker:
         self._answer()
 
     def load(self) -> Loaded:
-        """Do `Asking.load` there. It is prepared here, for what that leaves behind would look like the engine's memory."""
+        """Call `Asking.load` in the process. The data is prepared here, because garbage of that would count as the engine's memory."""
         return self._do("load", self._prepare())
 
     def compare(self, measured: str, seconds: float) -> int:
-        """Do `Asking.compare` there."""
+        """Call `Asking.compare` in the process."""
         return self._do("compare", measured, seconds)
 
     def measure(self, measured: str, seconds: float) -> list[int]:
-        """Do `Asking.measure` there."""
+        """Call `Asking.measure` in the process."""
         return self._do("measure", measured, seconds)
 
     def _do(self, task: str, *arguments: Any) -> Any:
@@ -45,13 +45,13 @@ class Worker:
         try:
             answer = self._pipe.recv()
         except EOFError:
-            raise RuntimeError(f"{self.name} ended by itself") from None
+            raise RuntimeError(f"the process of {self.name} ended unexpectedly") from None
         if isinstance(answer, WrongAnswerError):
             raise answer
         return answer
 
     def close(self) -> None:
-        """End it."""
+        """Stop the process."""
         if self._process.is_alive():
             self._pipe.send(None)
         self._process.join()

@@ -1,1 +1,1 @@
-"""Spark with and without Headgate in the way: what `bench/guard` measures."""
+"""Measurements of `bench/guard`: Spark with and without Headgate."""

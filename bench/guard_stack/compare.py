@@ -1,4 +1,4 @@
-"""The command line: which parts are measured, how much of each, and what is printed."""
+"""The command line: selects the parts and their sizes, measures them, and prints the results."""
 
 import sys
 import tempfile
@@ -24,7 +24,7 @@ from headgate.spark.toolchain.prepare import Toolchain, prepare
 SHARE = "share"
 TPCH = "tpch"
 ON_SERVER = ("end", "arrow", "upload", TPCH, "catalog")
-"""What is measured on a server, the part that fills the catalog last."""
+"""The parts that are measured on a server; the part that fills the catalog is last."""
 PARTS = (SHARE, *ON_SERVER)
 
 
@@ -48,7 +48,7 @@ def _measured(only: Sequence[str], effort: Effort) -> Iterator[Sequence[Aim]]:
         with _room() as folder:
             yield _told("parse, analyze, optimize, plan", share(tools, folder, effort))
     if TPCH in only and generator() is None:
-        print("tpch: left out, as `tpchgen-cli` is not installed (`make bench` installs it)")
+        print("tpch: skipped, because `tpchgen-cli` is not installed (`make bench` installs it)")
         only = [name for name in only if name != TPCH]
     if wanted := [name for name in ON_SERVER if name in only]:
         yield from _on_server(tools, wanted, effort)

@@ -1,7 +1,7 @@
-"""Headgate's decisions as a process of their own, for a driver that somebody else has started.
+"""The deciding process of Headgate, for a driver that another program has started.
 
-It prints a line with its port, the owner's token and the handle of a session of the owner's; then the driver's key is
-read from standard input, in hexadecimal. It ends when its input does.
+It prints a line with its port, the owner's token and the handle of a session of the owner; then it reads the driver's key
+from standard input, in hexadecimal. It ends when its input ends.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from headgate.spark.sessions.registry import SparkRegistry
 
 
 class _Key:
-    """The driver's, once it is known."""
+    """The driver's key, after it was read."""
 
     value = b""
 

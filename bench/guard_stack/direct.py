@@ -1,4 +1,4 @@
-"""Two drivers asked directly, without gateway and catalog server: Spark with the guard and Spark without it."""
+"""Two drivers that are called directly, without gateway and catalog server: Spark with the guard and Spark without it."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ class Sides(NamedTuple):
 
 
 class _Decisions(NamedTuple):
-    """The process that decides, and what it said of itself."""
+    """The deciding process, with its port, token and session."""
 
     process: subprocess.Popen[str]
     port: int
@@ -41,7 +41,7 @@ class _Decisions(NamedTuple):
 
 @contextmanager
 def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
-    """Run both drivers, and the decisions that the guard asks for, until the block ends."""
+    """Run both drivers, and the deciding process of the guard, until the block ends."""
     warehouse = folder / "warehouse"
     lake = {f"{_LAKE}.type": "hadoop", f"{_LAKE}.warehouse": str(warehouse)}
     with plain_spark(tools, folder / "plain", lake) as plain, _decisions(folder / "data") as decisions:
@@ -63,13 +63,13 @@ def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
 
 
 def _contained(warehouse: Path) -> dict[str, str]:
-    """Return what has the guard keep tables inside a folder; from the REST catalog it hears that table by table."""
+    """Return the settings with which the guard keeps tables inside a folder; the REST catalog sets this for each table."""
     return {f"{_LAKE}.io-impl": "io.headgate.guard.files.GuardedFileIO", f"{_LAKE}.headgate.location": str(warehouse)}
 
 
 @contextmanager
 def _guarded(settings: DriverSettings, decisions: _Decisions) -> Iterator[SparkSession]:
-    """Start the driver and open a session that is signed for the owner's handle, as the gateway does it."""
+    """Start the driver and open a session that is signed for the owner's handle, as the gateway does."""
     driver = Driver(settings)
     with asyncio.Runner() as runner:
         runner.run(driver.start())
@@ -85,7 +85,7 @@ def _guarded(settings: DriverSettings, decisions: _Decisions) -> Iterator[SparkS
 
 @contextmanager
 def _decisions(folder: Path) -> Iterator[_Decisions]:
-    """Start what decides, and tell it of the tables."""
+    """Start the deciding process, and create the tables as its resources."""
     process = subprocess.Popen(
         (sys.executable, "-m", "bench.guard_stack.deciding", str(folder)),
         cwd=_ROOT,
@@ -105,7 +105,7 @@ def _decisions(folder: Path) -> Iterator[_Decisions]:
 
 
 def _name_tables(url: str, token: str) -> None:
-    """Have the tables be resources: the owner may then read them, and the guard has something to ask about."""
+    """Create resources for the tables: the owner may then read them, and the guard requests decisions on them."""
     with httpx.Client(headers={"Authorization": f"Bearer {token}"}, trust_env=False) as client:
         client.post(f"{url}/databases", json={"name": DATABASE}).raise_for_status()
         for name in TABLES:

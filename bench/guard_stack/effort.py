@@ -1,35 +1,35 @@
-"""How much is measured."""
+"""The amount of measurements."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Sizes of what is measured, each an option of the command line."""
+    """Sizes of the measurements; each is an option of the command line."""
 
     rounds: int = 200
-    """Of a short statement."""
+    """Rounds of a short statement."""
     scans: int = 10
-    """Of the large result, of the upload and of each query of TPC-H."""
+    """Rounds of the large result, of the upload and of each query of TPC-H."""
     rows: int = 2_000_000
-    """Of the large result, and of the upload."""
+    """Rows of the large result, and of the upload."""
     tables: int = 10_000
-    """In the large catalog."""
+    """Tables in the large catalog."""
     scale: float = 0.1
     """The scale factor of TPC-H."""
     first: int = 1
     """The number of the first query of TPC-H."""
     last: int = 22
-    """The number of the last one."""
+    """The number of the last query of TPC-H."""
 
     @property
     def warm_rounds(self) -> int:
-        """Rounds that go before, untimed, until Java has compiled what is asked."""
+        """Warm-up rounds, which are not timed, so that Java has compiled the code."""
         return self.rounds // 2
 
     @property
     def warm_scans(self) -> int:
-        """The same for scans."""
+        """Warm-up rounds for scans."""
         return self.scans // 5
 
 

@@ -1,4 +1,4 @@
-"""The arithmetic: times with and without Headgate, what that adds, and whether an aim is met."""
+"""Arithmetic of the figures: times with and without Headgate, their difference, and whether a target is met."""
 
 import statistics
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ MS = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Seconds of the same work without Headgate and with it; the n-th of both were taken one after the other."""
+    """Seconds of the same work without Headgate and with it; the n-th values of both were measured one after the other."""
 
     name: str
     without: Sequence[float]
@@ -19,22 +19,22 @@ class Pairs:
 
     @property
     def adds(self) -> float:
-        """The seconds that Headgate adds: the median of the differences, so that a busy moment hits both sides alike."""
+        """The seconds that Headgate adds: the median of the differences, so that a busy moment affects both sides equally."""
         return statistics.median(b - a for a, b in zip(self.without, self.guarded, strict=True))
 
     @property
     def share(self) -> float:
-        """What it adds, as a part of the median without it."""
+        """The seconds that Headgate adds, as a fraction of the median without it."""
         return self.adds / statistics.median(self.without)
 
 
 def p95(seconds: Sequence[float]) -> float:
-    """Return what 95 of 100 took at most."""
+    """Return the 95th percentile."""
     return sorted(seconds)[min(len(seconds) - 1, len(seconds) * 95 // 100)]
 
 
 def whole(name: str, parts: Sequence[Pairs]) -> Pairs:
-    """Return the rounds of several pieces of work as rounds of all of them. Every part has as many rounds."""
+    """Return the sums of the rounds of several pieces of work. Each has the same number of rounds."""
     without, guarded = ([sum(one) for one in zip(*sides, strict=True)] for sides in _sides(parts))
     return Pairs(name, without, guarded)
 
@@ -44,27 +44,27 @@ def _sides(parts: Sequence[Pairs]) -> tuple[list[Sequence[float]], list[Sequence
 
 
 def adds_at_most(pairs: Pairs, milliseconds: float) -> Aim:
-    """Hold what is added to milliseconds."""
+    """Return the target for the added time, in milliseconds."""
     added = pairs.adds * MS
     return Aim(f"{pairs.name}: adds at most {milliseconds:g} ms", f"{added:+.2f} ms", added <= milliseconds)
 
 
 def share_at_most(pairs: Pairs, percent: float) -> Aim:
-    """Hold what is added to a part of the time without it."""
+    """Return the target for the added time, in percent of the time without Headgate."""
     share = pairs.share * 100
     return Aim(f"{pairs.name}: adds at most {percent:g} %", f"{share:+.1f} %", share <= percent)
 
 
 def rate_at_least(pairs: Pairs, percent: float) -> Aim:
-    """Hold the rate to a part of the rate without it, by the medians."""
+    """Return the target for the rate, in percent of the rate without Headgate, by the medians."""
     rate = statistics.median(pairs.without) / statistics.median(pairs.guarded) * 100
     return Aim(f"{pairs.name}: at least {percent:g} % of the direct rate", f"{rate:.0f} %", rate >= percent)
 
 
 def no_slower(before: Pairs, after: Pairs, tolerance: float) -> Aim:
-    """Hold what Headgate takes afterwards to what it took before; `tolerance` is the part that counts as noise.
+    """Return the target that Headgate is no slower afterwards than before; `tolerance` is the fraction that counts as noise.
 
-    What the same work without any catalog took before and after is divided out: that is the machine.
+    The change of the same work without any catalog is divided out, because the machine causes it.
     """
     machine = statistics.median(after.without) / statistics.median(before.without)
     ratio = statistics.median(after.guarded) / statistics.median(before.guarded) / machine

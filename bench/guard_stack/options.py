@@ -1,4 +1,4 @@
-"""The command line of a measurement: which parts, and how much of each."""
+"""The command line of a measurement: its parts and sizes."""
 
 import argparse
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ E = TypeVar("E")
 def chosen(
     prog: str, about: str | None, parts: Sequence[str], usual: E, quick: E, arguments: Sequence[str] | None
 ) -> tuple[list[str], E]:
-    """Return the parts that are to be measured and how much: each size of the dataclass `usual` is an option."""
+    """Return the chosen parts and sizes: each size of the dataclass `usual` is an option."""
     every, sizes = ",".join(parts), fields(usual)  # pyright: ignore[reportArgumentType] (a dataclass)
     parser = argparse.ArgumentParser(prog=prog, description=about)
-    parser.add_argument("--only", default=every, help=f"parts with commas between; default: {every}")
+    parser.add_argument("--only", default=every, help=f"parts, separated by commas; default: {every}")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work?")
     for each in sizes:
         parser.add_argument(f"--{each.name}", type=type(each.default), help=f"default: {each.default:,}")
     said = parser.parse_args(arguments)
     only = said.only.split(",")
     if unknown := [name for name in only if name not in parts]:
-        parser.error(f"no part `{unknown[0]}`; there are {', '.join(parts)}")
+        parser.error(f"there is no part `{unknown[0]}`; choose from {', '.join(parts)}")
     base = quick if said.quick else usual
     given: dict[str, Any] = {each.name: getattr(said, each.name) for each in sizes}
     return only, type(usual)(**{name: getattr(base, name) if value is None else value for name, value in given.items()})

@@ -1,4 +1,4 @@
-"""Spark Connect with Iceberg and without Headgate: what a statement costs anyhow."""
+"""Spark Connect with Iceberg and without Headgate: the cost of a statement without Headgate."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ _OPENED = (
 
 @contextmanager
 def plain_spark(tools: Toolchain, folder: Path, lake: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Run a driver as Headgate's is, but for Headgate, until the block ends; `lake` is what differs in the catalog."""
+    """Run a driver like Headgate's, but without Headgate, until the block ends; `lake` has the settings of the catalog that differ."""
     folder.mkdir(parents=True, exist_ok=True)
     port, token = _free_port(), secrets.token_urlsafe(16)
     command = _command(tools, _conf(folder, lake) | _listening(port, token))
@@ -43,7 +43,7 @@ def plain_spark(tools: Toolchain, folder: Path, lake: Mapping[str, str]) -> Iter
 
 
 def _conf(folder: Path, lake: Mapping[str, str]) -> dict[str, str]:
-    """Return the configuration that Headgate's driver has too, as far as it is not about Headgate."""
+    """Return the configuration of Headgate's driver, except for the part about Headgate."""
     return {
         "spark.master": "local[*]",
         "spark.app.name": "plain",
@@ -104,9 +104,9 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.1)
-    raise RuntimeError(f"Spark without Headgate does not start:\n{last_lines(log)}")
+    raise RuntimeError(f"Spark without Headgate did not start:\n{last_lines(log)}")
 
 
 def last_lines(log: Path) -> str:
-    """Return the end of a log: its folder goes with the run."""
+    """Return the end of a log, whose folder is deleted after the run."""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])

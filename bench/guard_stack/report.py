@@ -1,4 +1,4 @@
-"""The figures as a table to read, and the aims below it."""
+"""The report: a table of the figures, and the targets below it."""
 
 import os
 import statistics
@@ -11,23 +11,23 @@ from bench.http_engines.figures import Aim
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one part has measured."""
+    """The measurements of one part."""
 
     pairs: Sequence[Pairs]
     aims: Sequence[Aim]
     headings: tuple[str, str] = field(default=("without", "with Headgate"))
-    """What the two sides are."""
+    """The names of the two sides."""
 
 
 def table(title: str, outcome: Outcome) -> str:
-    """Return a part's table: the median and what 95 of 100 took at most, for each side, and what is added."""
+    """Return a part's table: the median and the 95th percentile of each side, and the difference."""
     heads = "".join(f"{heading:>26}" for heading in outcome.headings)
     lines = [f"{title:40}{heads}{'adds':>12}{'':>9}", f"{'':40}" + f"{'median':>14}{'p95':>12}" * 2]
     return "\n".join((*lines, *map(_line, outcome.pairs)))
 
 
 def summary(aims: Sequence[Aim]) -> str:
-    """Return every aim with what came out, and how busy the machine was."""
+    """Return every target with its result, and the load of the machine."""
     busy = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     reached = [f"{each.text:84}{each.value:>12}  {'met' if each.met else 'MISSED'}" for each in aims]
     return "\n".join([*reached, "", f"{os.cpu_count()} processors; load of 1, 5 and 15 minutes: {busy}"])

@@ -1,4 +1,4 @@
-"""Headgate as `headgate serve` starts it, and next to it Spark without Headgate on the same catalog."""
+"""Headgate as `headgate serve` starts it, and Spark without Headgate on the same catalog."""
 
 import os
 import re
@@ -40,7 +40,7 @@ class Served:
 
 @contextmanager
 def served(tools: Toolchain, folder: Path) -> Iterator[Served]:
-    """Serve a new data folder until the block ends, and run plain Spark beside it, which asks the same catalog."""
+    """Serve a new data folder until the block ends, and run plain Spark beside it, on the same catalog."""
     data, log = folder / "data", folder / "headgate.log"
     command = [str(_HEADGATE), "serve", "--data", str(data), "--api-port", "0", "--spark-port", "0"]
     egress = folder / "egress.yaml"
@@ -63,7 +63,7 @@ def served(tools: Toolchain, folder: Path) -> Iterator[Served]:
 
 
 def _ready(server: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
-    """Return where the API is and the gateway's port, when Spark can be used."""
+    """Wait until Spark is ready; return the URL of the API and the gateway's port."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline and server.poll() is None:
         if found := _ADDRESS.search(log.read_text(encoding="utf-8")):
@@ -71,4 +71,4 @@ def _ready(server: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
             if health["spark"] == "ready":
                 return found[1], int(health["spark_port"])
         time.sleep(0.5)
-    raise RuntimeError(f"headgate does not start:\n{last_lines(log)}")
+    raise RuntimeError(f"headgate did not start:\n{last_lines(log)}")

@@ -16,7 +16,7 @@ from headgate.spark.toolchain.prepare import Toolchain
 
 
 def share(tools: Toolchain, folder: Path, effort: Effort) -> Outcome:
-    """Ask both drivers for the plans of the statements. The question to the process that decides is part of it."""
+    """Measure the planning of the statements in both drivers. The request to the deciding process is part of it."""
     with direct(tools, folder) as sides:
         simple, join, ten = (
             in_turn(
@@ -32,5 +32,5 @@ def share(tools: Toolchain, folder: Path, effort: Effort) -> Outcome:
 
 
 def _plan(session: SparkSession, text: str) -> None:
-    """Have the driver plan a statement anew: it keeps what it has analyzed for the plan's id, and this one has a new one."""
+    """Plan a statement again: the driver caches analyzed plans by their id, so the plan gets a new id."""
     session.client.explain_string(SQL(text).to_proto(session.client), "simple")

@@ -1,4 +1,4 @@
-"""One statement from the stock client and back: through the gateway, in a large catalog, and with a large result."""
+"""One statement of the unmodified client: through the gateway, in a large catalog, and with a large result."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from bench.guard_stack.statements import DATABASE, SIMPLE
 from bench.guard_stack.timing import in_turn
 
 _NOISE = 0.05
-"""The part of a statement's time by which two runs of the same differ."""
+"""The fraction by which the times of two equal statements differ."""
 _COLUMNS = {
     "type": "struct",
     "schema-id": 0,
@@ -22,7 +22,7 @@ _COLUMNS = {
 
 
 def end_to_end(sides: Served, effort: Effort) -> Outcome:
-    """Measure a simple statement: directly at plain Spark, and through the gateway."""
+    """Measure a simple statement: directly on plain Spark, and through the gateway."""
     pairs = in_turn(
         "simple statement, end to end",
         partial(_rows, sides.plain),
@@ -34,7 +34,7 @@ def end_to_end(sides: Served, effort: Effort) -> Outcome:
 
 
 def large_result(sides: Served, effort: Effort) -> Outcome:
-    """Measure how fast the rows of a large result come, as Arrow."""
+    """Measure the rate of the rows of a large result, as Arrow."""
     pairs = in_turn(
         f"{effort.rows:,} rows of Arrow",
         partial(_arrow, sides.plain, effort.rows),
@@ -46,7 +46,7 @@ def large_result(sides: Served, effort: Effort) -> Outcome:
 
 
 def large_catalog(sides: Served, effort: Effort) -> Outcome:
-    """Measure a statement on one table, next to one on no table, before and after the catalog has very many."""
+    """Measure a statement on one table, and one on no table, before and after a large number of tables is in the catalog."""
     before = _by_catalog(sides, "catalog of few tables", effort)
     with sides.api() as client:
         for number in range(effort.tables):

@@ -1,4 +1,4 @@
-"""The statements that are measured, and the tables that they read."""
+"""The measured statements, and the tables that they read."""
 
 from itertools import pairwise
 

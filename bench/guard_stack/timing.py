@@ -1,4 +1,4 @@
-"""Takes the time of the same work on both sides, in turn, in one run."""
+"""Measures the same work on both sides, in turn, in one run."""
 
 import gc
 import sys
@@ -12,13 +12,13 @@ Work = Callable[[], object]
 
 
 class WrongAnswerError(Exception):
-    """Spark says something else with Headgate in the way than without."""
+    """Spark returns other rows with Headgate than without."""
 
 
 def in_turn(name: str, without: Work, guarded: Work, rounds: int, warm_up: int = 0) -> Pairs:
-    """Do both, one after the other, so that what else the machine does hits both alike; who is first takes turns.
+    """Do both, one after the other, so that other work of the machine affects both equally; the order alternates.
 
-    Both have to give the same, which is looked at once, before any time is taken.
+    Both must return the same, which is checked once before the measurement.
 
     Raises:
         WrongAnswerError: they do not.
@@ -36,14 +36,14 @@ def in_turn(name: str, without: Work, guarded: Work, rounds: int, warm_up: int =
 
 
 def require_same(name: str, without: object, guarded: object) -> None:
-    """Raise `WrongAnswerError` unless both are the same; a work that answers nothing is not compared."""
+    """Raise `WrongAnswerError` unless both results are equal; work without a result is not compared."""
     if without != guarded:
-        raise WrongAnswerError(f"`{name}` gives something else with Headgate: {guarded!r:.200}, not {without!r:.200}")
+        raise WrongAnswerError(f"`{name}` returns {guarded!r:.200} with Headgate, and {without!r:.200} without it")
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep Python's collector out of the figures."""
+    """Disable Python's garbage collector during the measurement."""
     gc.collect()
     gc.disable()
     try:

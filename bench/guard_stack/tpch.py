@@ -40,7 +40,7 @@ def generator() -> str | None:
 
 
 def tpch(folder: Path, sides: Served, effort: Effort) -> Outcome:
-    """Measure each query; its rows have to be the same on both sides. Raises `LookupError` without the generator."""
+    """Measure each query; its rows must be the same on both sides. Raises `LookupError` without the generator."""
     load(sides, folder, effort.scale)
     for session in (sides.plain, sides.guarded):
         session.sql(f"USE lake.{DATABASE}")
@@ -77,7 +77,7 @@ def load(sides: Served, folder: Path, scale: float) -> None:
 
 
 def _batches(path: Path) -> Iterator[pa.Table]:
-    """Yield a file in parts that fit into memory, in the types that Iceberg has."""
+    """Yield a file in parts that fit into memory, with the types of Iceberg."""
     for batch in pq.ParquetFile(path).iter_batches(_AT_ONCE):
         table = pa.Table.from_batches([batch])
         fields = [pa.field(each.name, _type(each.type)) for each in table.schema]

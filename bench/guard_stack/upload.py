@@ -1,4 +1,4 @@
-"""Rows from the stock client to Spark: Headgate holds each artifact to its hash and has its Arrow rows written again."""
+"""Uploads of the unmodified client: Headgate checks each artifact against its hash and serializes its Arrow rows again."""
 
 import io
 import itertools
@@ -15,11 +15,11 @@ from bench.guard_stack.served import Served
 from bench.guard_stack.timing import in_turn
 
 _CHUNK_ROWS = 10_000
-"""As many as `createDataFrame` puts into one artifact."""
+"""The number of rows that `createDataFrame` puts into one artifact."""
 
 
 def large_upload(sides: Served, effort: Effort) -> Outcome:
-    """Measure how long the artifacts of many rows, of a number and a text each, take until the session has them."""
+    """Measure the upload of artifacts with a large number of rows, each of a number and a text."""
     pairs = in_turn(
         f"{effort.rows:,} rows uploaded",
         partial(_upload, sides.plain, effort.rows, itertools.count()),
@@ -31,9 +31,9 @@ def large_upload(sides: Served, effort: Effort) -> Outcome:
 
 
 def _upload(session: SparkSession, rows: int, rounds: "itertools.count[int]") -> int:
-    """Upload rows that no round before had: the client leaves out what the session has already.
+    """Upload rows that no earlier round had, because the client skips rows that the session has already.
 
-    No plan uses them: Spark would keep the rows of each round in the driver's memory.
+    No plan uses them, because Spark would keep the rows of each round in the driver's memory.
     """
     start = next(rounds) * rows
     numbers = pa.array(range(start, start + rows), pa.int64())

@@ -1,1 +1,1 @@
-"""What `bench/http` compares: servers of the same organization, and a client that keeps them busy."""
+"""Measurements of `bench/http`: servers with the same organization, and a client that keeps them busy."""

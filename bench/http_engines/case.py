@@ -1,4 +1,4 @@
-"""What is sent to a server, and what has to come back."""
+"""The requests to a server, and their expected responses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request as it is sent, and what the answer has to say."""
+    """A request as it is sent, and the expected response."""
 
     request: bytes
     right: Any
@@ -14,11 +14,11 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Requests that one client sends one after the other: those that are timed together, and what undoes them."""
+    """Requests that one client sends one after the other: those that are timed together, and those that undo them."""
 
     timed: tuple[Exchange, ...]
     after: tuple[Exchange, ...] = ()
 
 
 class WrongAnswerError(Exception):
-    """A server says something else than the oracle."""
+    """A server and the oracle disagree."""

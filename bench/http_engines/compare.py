@@ -1,4 +1,4 @@
-"""Loads the organization into each server, holds each to the oracle, then measures them in turn."""
+"""Loads the organization into each server, compares each with the oracle, then measures them in turn."""
 
 import argparse
 import gc
@@ -28,11 +28,11 @@ SERVERS: Mapping[str, type[Serving]] = {
 SMALL = Sizes(users=40, groups=4, layers=10, tables=200, pipelines=40, grants=160)
 COMPARED_SECONDS = 60.0
 PATIENCE = 4
-"""A figure is not taken again of a server that takes so many times as long as it should."""
+"""A figure is not measured again for a server that takes this many times as long as planned."""
 
 
 class Effort(NamedTuple):
-    """How much is measured: the organization, and for each figure how often in turn and how long."""
+    """The amount of measurements: the organization, and the rounds and seconds of each figure."""
 
     sizes: Sizes
     rounds: int
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     names = chosen.engines.split(",")
     if unknown := [name for name in names if name not in SERVERS]:
-        parser.error(f"no server `{unknown[0]}`; there are {', '.join(SERVERS)}")
+        parser.error(f"there is no server `{unknown[0]}`; choose from {', '.join(SERVERS)}")
     try:
         print(compared(found(names), QUICK if chosen.quick else FULL))
     except WrongAnswerError as error:
@@ -61,11 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def found(names: Sequence[str]) -> list[type[Serving]]:
-    """Return the servers that are here, and tell which are not."""
+    """Return the installed servers, and print those that are not installed."""
     kinds: list[type[Serving]] = []
     for name in names:
         if missing := SERVERS[name].missing():
-            print(f"{name}: left out, as {missing}")
+            print(f"{name}: skipped, because {missing}")
         else:
             kinds.append(SERVERS[name])
     return kinds
@@ -75,7 +75,7 @@ def compared(kinds: Sequence[type[Serving]], effort: Effort) -> str:
     """Return the table of these servers.
 
     Raises:
-        WrongAnswerError: one of them says something else than the oracle.
+        WrongAnswerError: a server and the oracle disagree.
     """
     organization = generate(effort.sizes)
     asked = sample(organization)
@@ -83,7 +83,7 @@ def compared(kinds: Sequence[type[Serving]], effort: Effort) -> str:
         servers = [stack.enter_context(closing(kind(organization))) for kind in kinds]
         cases = {server: _cases(server, organization, asked) for server in servers}
         gc.collect()
-        gc.disable()  # what the client throws away goes by itself
+        gc.disable()  # reference counting frees what the client drops
         stack.callback(gc.enable)
         for server in servers:
             answers = sum(_compare(server, kind, len(asked["table"]), cases[server]) for kind in ("table", "pipeline"))
@@ -95,7 +95,7 @@ def compared(kinds: Sequence[type[Serving]], effort: Effort) -> str:
 def _in_turn(
     servers: Sequence[Serving], cases: Mapping[Serving, Cases], effort: Effort
 ) -> dict[tuple[Serving, Figure], list[Taken]]:
-    """Take the servers in turn for each figure, so that what else the machine does hits all alike; writes come last."""
+    """Measure the servers in turn for each figure, so that other work of the machine affects all equally; writes are last."""
     taken: dict[tuple[Serving, Figure], list[Taken]] = {}
     for figure in (*READS, *WRITES):
         waiting = [*servers]
@@ -104,7 +104,7 @@ def _in_turn(
                 running = _run(server, cases[server][figure.kind], figure.clients, effort.seconds)
                 taken.setdefault((server, figure), []).append(running)
                 if running.seconds > PATIENCE * effort.seconds:
-                    waiting.remove(server)  # once is enough of what takes so long
+                    waiting.remove(server)  # one measurement is enough for a slow server
     return taken
 
 
@@ -113,7 +113,7 @@ def _measured(taken: Mapping[tuple[Serving, Figure], list[Taken]], server: Servi
 
 
 def _compare(server: Serving, kind: str, count: int, cases: Cases) -> int:
-    """Ask every case once; return how many."""
+    """Send every case once; return their number."""
     return len(_run(server, islice(cases[kind], count), 4, COMPARED_SECONDS).each)
 
 
@@ -122,7 +122,7 @@ def _run(server: Serving, cases: Iterator[Case], clients: int, seconds: float) -
 
 
 def _cases(server: Serving, organization: Organization, asked: Sample) -> Cases:
-    """Make the cases of a server; those of grants are used once."""
+    """Create the cases of a server; those of grants are used once."""
     tables = asked["table"]
     batches = (tables[start : start + BATCH] for start in range(0, len(tables), BATCH))
     revoked = [server.revoke(case.about) for case in asked["revoke"]]
@@ -141,7 +141,7 @@ def _batch(server: Serving, cases: Sequence[Asked]) -> Case:
 
 
 def _new_grants(organization: Organization) -> Iterator[Grant]:
-    """Yield grants that nobody has, of the users whom no check is about."""
+    """Yield new grants, for the users that are in no check."""
     there = {(grant.subject, grant.place) for grant in organization.grants}
     pairs = ((user, table) for table in organization.layer_of for user in organization.users[1::2])
     return (Grant(user, "viewer", table) for user, table in pairs if (user, table) not in there)

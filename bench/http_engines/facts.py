@@ -1,4 +1,4 @@
-"""The organization as Headgate's changes, below the organization that a new deployment has."""
+"""The organization as Headgate's changes, below the organization of a new deployment."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ class Import:
     name: str = "organization.import"
 
     def decide(self, view: CommandContext) -> CommandEffect:  # noqa: ARG002 - only the deployment itself imports
-        """Write it as it is."""
+        """Return the part unchanged."""
         return CommandEffect(tuple(self.changes), tuple(self.documents))
 
 
 def imports(organization: Organization, facts: Snapshot) -> Iterator[Import]:
-    """Yield the organization in parts, names first, for one that is new. Layers are databases, pipelines are queries."""
+    """Yield the parts of a new organization, names first. Layers are databases, pipelines are queries."""
     if facts.organization is None:
         raise LookupError("there is no organization yet")
     lake = next(each.id for each in facts.resources.values() if each.type == "lake")

@@ -1,4 +1,4 @@
-"""What is measured, and what Headgate aims at."""
+"""The figures, and the targets of Headgate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ OURS = "headgate"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the table: what the cases are, how many checks one is, and how many clients send them."""
+    """One line of the table: the kind of its cases, the number of checks in each, and the number of clients."""
 
     kind: str
     clients: int
@@ -19,7 +19,7 @@ class Figure:
 
     @property
     def title(self) -> str:
-        """What it is called in the table."""
+        """The title in the table."""
         return f"{_TITLES[self.kind]}, {self.clients} client{'s' * (self.clients > 1)}"
 
 
@@ -42,7 +42,7 @@ WRITES = (Figure("revoke", 1), Figure("grant", 1), Figure("grant", 16))
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one server did: evaluations (or writes) per second, and the nanoseconds of a request."""
+    """The result of one server: evaluations (or writes) per second, and the nanoseconds of a request."""
 
     rate: float
     p50: float
@@ -50,7 +50,7 @@ class Measured:
 
 
 def measured(figure: Figure, rounds: list[Taken]) -> Measured | None:
-    """Return what came out of some rounds; None where the server can do no such thing."""
+    """Return the result of some rounds; None if the server does not support the operation."""
     times = sorted(each for taken in rounds for each in taken.each)
     if not times:
         return None
@@ -60,7 +60,7 @@ def measured(figure: Figure, rounds: list[Taken]) -> Measured | None:
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is aimed at, what came out, and whether that is as it should be."""
+    """A target, its result, and whether it is met."""
 
     text: str
     value: str
@@ -71,7 +71,7 @@ Results = Mapping[str, Mapping[Figure, Measured | None]]
 
 
 def aims(results: Results) -> list[Aim]:
-    """Return the aims of which everything was measured that they are about."""
+    """Return the targets whose figures were all measured."""
     found = [
         _times(results, "single checks, 16 clients: OPA's throughput", Figure("table", 16), "opa", 1.3),
         _slower(results, "single checks, 1 client: OPA's p50 at most", Figure("table", 1), "opa"),

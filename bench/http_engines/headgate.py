@@ -1,4 +1,4 @@
-"""Headgate: AuthZEN for questions, asked by an enforcement point with a token of its own; the API for grants."""
+"""Headgate: AuthZEN for questions of an enforcement point with its own token; the API for grants."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ class HeadgateServing(Serving):
     name: ClassVar[str] = "headgate"
 
     def __init__(self, organization: Organization) -> None:
-        """Start it; it imports the organization itself."""
+        """Start the server, which imports the organization."""
         self._folder = tempfile.TemporaryDirectory(prefix="headgate-http-")
         sizes = {
             kind: len(getattr(organization, kind)) for kind in ("users", "groups", "layers", "pipelines", "grants")
@@ -53,7 +53,7 @@ class HeadgateServing(Serving):
         return ""
 
     def says(self, body: bytes) -> Any:
-        """Return the decision, or the decisions; a write says its revision."""
+        """Return the decision, or the decisions; True for a write, whose response has its revision."""
         said = orjson.loads(body)
         if "evaluations" in said:
             return [each["decision"] for each in said["evaluations"]]
@@ -64,7 +64,7 @@ class HeadgateServing(Serving):
         return self._ask(_ONE, _evaluation(question, "table", _ON_TABLE))
 
     def pipeline(self, question: Question, *, right: bool) -> Case:
-        """Evaluate once: the model says that the weakest decides."""
+        """Evaluate once: the model lets the weakest permission decide."""
         return Case((Exchange(self._ask(_ONE, _evaluation(question, "query", _ON_PIPELINE)), right),))
 
     def batch(self, questions: Sequence[Question]) -> bytes:
@@ -87,18 +87,18 @@ class HeadgateServing(Serving):
         return _as(self._enforcement, request("POST", path, body))
 
     def close(self) -> None:
-        """End it as Ctrl-C would, and throw its data away."""
+        """Stop the server as Ctrl-C would, and delete its data."""
         self._process.communicate()
         self._folder.cleanup()
 
 
 class HeadgateOnPostgres(HeadgateServing):
-    """The same with PostgreSQL as its store: before each answer it reads which revision is the newest."""
+    """Headgate with PostgreSQL as its store: it reads the newest revision before each response."""
 
     name: ClassVar[str] = "headgate-pg"
 
     def __init__(self, organization: Organization) -> None:
-        """Start a server of PostgreSQL first."""
+        """Start PostgreSQL, then the server."""
         self._database = Postgres()
         try:
             super().__init__(organization)
@@ -108,14 +108,14 @@ class HeadgateOnPostgres(HeadgateServing):
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return that there is no PostgreSQL here."""
+        """Return that PostgreSQL is not installed, or None."""
         return Postgres.missing()
 
     def _store(self) -> str:
         return self._database.url
 
     def close(self) -> None:
-        """End both."""
+        """Stop both servers."""
         super().close()
         self._database.close()
 

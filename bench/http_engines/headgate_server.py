@@ -1,6 +1,6 @@
-"""Headgate as a process of its own, with the organization that is measured: `headgate serve`, without Spark.
+"""Headgate as a separate process, with the measured organization: `headgate serve`, without Spark.
 
-It prints a line with its port and its tokens when it answers, and ends when its input does.
+It prints a line with its port and its tokens when it is ready, and ends when its input ends.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from headgate.spark.sessions.registry import SparkRegistry
 
 
 def main(folder: str, store: str, sizes: str) -> None:
-    """Serve the organization of these sizes from an empty data folder or database."""
+    """Serve an organization of these sizes from an empty data folder or database."""
     home = Path(folder)
     settings = Settings(folder=home, cache=home / "cache", jars_folder=None, store_url=store or None)
     deployment = open_deployment(settings)
@@ -46,7 +46,7 @@ def main(folder: str, store: str, sizes: str) -> None:
 
 
 def _enforcement_point(deployment: Deployment) -> str:
-    """Add a service principal that may ask about others, and return its token."""
+    """Add a service principal that may ask questions about other principals, and return its token."""
     id, token, secret = PrincipalId(new_id("p")), TokenId(new_id("t")), secrets.token_urlsafe(32)
     deployment.home.control.execute(CreateServicePrincipal(id, "enforcement", role="admin"), None)
     deployment.home.control.execute(IssueToken(token, secret, id), None)
@@ -54,15 +54,15 @@ def _enforcement_point(deployment: Deployment) -> str:
 
 
 class Announcing(uvicorn.Server):
-    """Says where it listens when it does, with the secrets that get in."""
+    """A server that prints its port and secrets when it listens."""
 
     def __init__(self, config: uvicorn.Config, secrets: Mapping[str, str]) -> None:
-        """`secrets` are told in the same line."""
+        """`secrets` are printed in the same line."""
         super().__init__(config)
         self._secrets = secrets
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and print the line."""
         await super().startup(sockets)
         port = self.servers[0].sockets[0].getsockname()[1]
         print(json.dumps({"port": port, **self._secrets}), flush=True)
@@ -76,7 +76,7 @@ async def _serve(server: uvicorn.Server) -> None:
 
 
 def config(deployment: Deployment, sparks: SparkRegistry) -> uvicorn.Config:
-    """Return how the endpoints are served, as `headgate serve` does it, on a free port and without a Spark of its own."""
+    """Return the configuration of the endpoints as in `headgate serve`, on a free port and without Spark."""
     app = http_application(deployment, FreshnessBarrier(deployment.organizations), sparks, NoSpark(), NoSpark(), dict)
     front = build_front(app, deployment, sparks.caller)
     return uvicorn.Config(

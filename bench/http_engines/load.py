@@ -1,4 +1,4 @@
-"""Keeps one server busy: so many connections, each with one request at a time, and every answer looked at."""
+"""Keeps one server busy: several connections, each with one request at a time, and every response checked."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -11,22 +11,22 @@ from bench.http_engines.case import Case, Exchange, WrongAnswerError
 HOST = "127.0.0.1"
 
 Says = Callable[[bytes], Any]
-"""What the body of an answer says, to be compared with what is right."""
+"""Reads a response body, for a comparison with the expected result."""
 
 
 @dataclass(slots=True)
 class Taken:
-    """How many nanoseconds each case took, and how many seconds all of them took together."""
+    """The nanoseconds of each case, and the seconds of all of them together."""
 
     each: list[int] = field(default_factory=list[int])
     seconds: float = 0.0
 
 
 async def load(port: int, says: Says, cases: Iterator[Case], clients: int, seconds: float) -> Taken:
-    """Let clients take cases in turn until the time is over or there are none left.
+    """Let clients send cases in turn until the time is over or no case is left.
 
     Raises:
-        WrongAnswerError: an answer is an error, or says something else than what is right.
+        WrongAnswerError: a response is an error, or is not the expected one.
     """
     loop = asyncio.get_running_loop()
     taken = Taken()
@@ -46,7 +46,7 @@ async def load(port: int, says: Says, cases: Iterator[Case], clients: int, secon
 
 
 class _Client(asyncio.Protocol):
-    """One connection. It is as bare as can be: any client library takes longer than the servers do."""
+    """One connection. It uses no client library, because these take longer than the servers."""
 
     def __init__(self, says: Says, cases: Iterator[Case], taken: Taken) -> None:
         self._says = says
@@ -61,12 +61,12 @@ class _Client(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def start(self, until: int) -> None:
-        """Take cases from now until then (nanoseconds)."""
+        """Send cases until a time, in nanoseconds."""
         self._until = until
         self._next_case()
 
     def data_received(self, data: bytes) -> None:
-        """Look at an answer as soon as it is whole, and go on."""
+        """Check a response as soon as it is complete, and send the next case."""
         self._received += data
         body = whole(self._received)
         if body is None:
@@ -80,18 +80,20 @@ class _Client(asyncio.Protocol):
         self._next()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Say so where an answer was awaited."""
+        """End with an error if a response was expected."""
         self._end(exc or WrongAnswerError("the server closed the connection"))
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._transport.abort()
 
     def _look(self, body: bytes) -> None:
         status = int(self._received[9:12])
         said = self._says(body) if status < 300 else status  # noqa: PLR2004 - everything above is an error
         if said != self._asked.right:
-            raise WrongAnswerError(f"{self._asked.request[-300:]!r}: {self._asked.right}, not {said} ({body[:300]!r})")
+            raise WrongAnswerError(
+                f"{self._asked.request[-300:]!r}: expected {self._asked.right}, got {said} ({body[:300]!r})"
+            )
 
     def _next_case(self) -> None:
         case = next(self._cases, None) if perf_counter_ns() < self._until else None
@@ -127,7 +129,7 @@ class _Client(asyncio.Protocol):
 
 
 def whole(received: bytes) -> bytes | None:
-    """Return the body of an answer, or None while it is not whole."""
+    """Return the body of a response, or None while it is incomplete."""
     head, end, body = received.partition(b"\r\n\r\n")
     if not end:
         return None

@@ -14,17 +14,17 @@ from bench.http_engines.serving import Serving
 
 
 class OpaServing(Serving):
-    """Nobody has to say who asks, and nothing is kept of what was decided."""
+    """Open Policy Agent without authentication of clients and without a log of decisions."""
 
     name: ClassVar[str] = "opa"
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return how to get the server."""
+        """Return how to install the server, or None."""
         return OpaEngine.missing()
 
     def __init__(self, organization: Organization) -> None:
-        """Start it, and send the policy and the document."""
+        """Start the server, and send the policy and the document."""
         self._engine = OpaEngine(organization)
         self._engine.load(OpaEngine.prepare(organization))
         self.port = self._engine.port
@@ -38,14 +38,14 @@ class OpaServing(Serving):
         return self._engine.asked("table", question)
 
     def pipeline(self, question: Question, *, right: bool) -> Case:
-        """Evaluate one rule, which says `every`."""
+        """Evaluate one rule, which uses `every`."""
         return Case((Exchange(self._engine.asked("pipeline", question), right),))
 
     def batch(self, questions: Sequence[Question]) -> bytes:
-        """Evaluate one rule, which evaluates that of a table with each input."""
+        """Evaluate one rule, which evaluates the rule of a table for each input."""
         inputs = [OpaEngine.input_of(each) for each in questions]
         return request("POST", "/v1/data/headgate/batch", {"input": {"questions": inputs}})
 
     def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self._engine.close()

@@ -14,13 +14,13 @@ from bench.http_engines.serving import BATCH, Serving
 
 
 class OpenFgaServing(Serving):
-    """Nobody has to say who asks. Without PostgreSQL its store is SQLite, and its name says so."""
+    """OpenFGA without authentication of clients. Without PostgreSQL its store is SQLite, and its name has that."""
 
     name: ClassVar[str] = "openfga"
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return how to get the server."""
+        """Return how to install the server, or None."""
         return OpenFgaEngine.missing() or Postgres.missing()
 
     def __init__(self, organization: Organization) -> None:
@@ -37,7 +37,7 @@ class OpenFgaServing(Serving):
         self.port = self._engine.port
 
     def says(self, body: bytes) -> Any:
-        """Return whether it is allowed; of a batch in the order of the questions."""
+        """Return the decision; for a batch the decisions in the order of the questions."""
         said = orjson.loads(body)
         if "result" in said:
             return [said["result"][str(number)]["allowed"] for number in range(len(said["result"]))]
@@ -48,7 +48,7 @@ class OpenFgaServing(Serving):
         return self._engine.asked("check", {"tuple_key": self._engine.key(question)})
 
     def pipeline(self, question: Question, *, right: bool) -> Case:
-        """Check each table until one is refused: a relation of OpenFGA's is "any of", never "all of"."""
+        """Check each table until one is refused: a relation of OpenFGA means "any of", never "all of"."""
         exchanges: list[Exchange] = []
         for table in self._organization.touched(question.resource):
             each = Question(question.user, question.level, table)
@@ -77,7 +77,7 @@ class OpenFgaServing(Serving):
         return Exchange(written, right=True)
 
     def close(self) -> None:
-        """End both."""
+        """Stop both servers."""
         self._engine.close()
         self._database.close()
 
@@ -87,7 +87,7 @@ class _OnPostgres(OpenFgaEngine):
         self._url = f"{url}?sslmode=disable"
         super().__init__(organization)
 
-    def _datastore(self, folder: str) -> tuple[str, ...]:  # noqa: ARG002 - PostgreSQL has one of its own
+    def _datastore(self, folder: str) -> tuple[str, ...]:  # noqa: ARG002 - PostgreSQL has its own folder
         return "--datastore-engine", "postgres", "--datastore-uri", self._url
 
     def _more(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""PostgreSQL from its packages, as a private server on an empty folder. It writes durably, as it comes."""
+"""PostgreSQL from its packages, as a private server on an empty folder, with its default durability."""
 
 import os
 import shutil
@@ -20,11 +20,11 @@ class Postgres:
     """A running server with one database."""
 
     def __init__(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the server and wait until it answers."""
         programs = _programs()
         self._folder = tempfile.TemporaryDirectory(prefix="headgate-postgres-")
         folder = Path(self._folder.name)
-        # As root it refuses to run.
+        # PostgreSQL refuses to run as root.
         self._user = _USER if os.geteuid() == 0 else None
         if self._user:
             shutil.chown(folder, _USER, _USER)
@@ -51,7 +51,7 @@ class Postgres:
 
     @staticmethod
     def missing() -> str | None:
-        """Return that it is not installed, or None."""
+        """Return that PostgreSQL is not installed, or None."""
         return None if _found() else "there is no PostgreSQL (Debian's package `postgresql`)"
 
     def _wait(self) -> None:
@@ -70,7 +70,7 @@ class Postgres:
         return True
 
     def close(self) -> None:
-        """End it, and whoever is connected."""
+        """Stop the server, and close all connections."""
         self._process.send_signal(signal.SIGINT)
         self._process.wait()
         self._folder.cleanup()

@@ -1,4 +1,4 @@
-"""The figures as a table to read, and the aims below it."""
+"""The report: a table of the figures, and the targets below it."""
 
 import os
 
@@ -6,7 +6,7 @@ from bench.http_engines.figures import READS, WRITES, Figure, Measured, Results,
 
 
 def table(results: Results) -> str:
-    """Return the table: evaluations or writes per second, and how long half and 99 of 100 requests took at most."""
+    """Return the table: evaluations or writes per second, and the 50th and 99th percentile of the times."""
     lines = [f"{'':34}{''.join(f'{name:>32}' for name in results)}"]
     lines.append(f"{'':34}" + f"{'per second':>12}{'p50':>10}{'p99':>10}" * len(results))
     lines += [_line(figure, [each.get(figure) for each in results.values()]) for figure in (*READS, *WRITES)]

@@ -1,4 +1,4 @@
-"""What a server has to be able to do to be compared."""
+"""The port that a compared server implements."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,27 +9,27 @@ from bench.decision_engines.organization import Grant, Organization
 from bench.http_engines.case import Case, Exchange
 
 BATCH = 100
-"""So many questions in one batch."""
+"""The number of questions in a batch."""
 
 
 class Serving(ABC):
-    """A running server of the organization. Its cases are made before the clock starts."""
+    """A running server with the organization. Its cases are created before the measurement."""
 
     name: ClassVar[str]
     port: int
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return what has to be installed first, or None."""
+        """Return what must be installed first, or None."""
         return None
 
     @abstractmethod
     def __init__(self, organization: Organization) -> None:
-        """Start it and load the organization."""
+        """Start the server and load the organization."""
 
     @abstractmethod
     def says(self, body: bytes) -> Any:
-        """Return what an answer says: whether it is allowed, a list of that for a batch, True for what was done."""
+        """Return the result in a response: whether the action is allowed, a list for a batch, or True for a successful write."""
 
     @abstractmethod
     def table(self, question: Question) -> bytes:
@@ -37,20 +37,20 @@ class Serving(ABC):
 
     @abstractmethod
     def pipeline(self, question: Question, *, right: bool) -> Case:
-        """Return what asks for a level on every table that a pipeline's enabled edges touch."""
+        """Return the request that asks whether a user has a level on every table that a pipeline's enabled edges use."""
 
     @abstractmethod
     def batch(self, questions: Sequence[Question]) -> bytes:
-        """Return the request that asks about tables, many at once."""
+        """Return the request that asks about several tables at once."""
 
-    def revoke(self, grant: Grant) -> Case | None:  # noqa: ARG002 - for those who can
-        """Return what takes a user's grant on a table away and asks for the table; afterwards it is given back."""
+    def revoke(self, grant: Grant) -> Case | None:  # noqa: ARG002 - for servers that support it
+        """Return the requests that revoke a user's grant on a table and check the table, and those that grant it again."""
         return None
 
     def grant(self, grant: Grant) -> Exchange | None:  # noqa: ARG002
-        """Return what gives it."""
+        """Return the request that grants it."""
         return None
 
     @abstractmethod
     def close(self) -> None:
-        """End what was started."""
+        """Stop the started processes."""

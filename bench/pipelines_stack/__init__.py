@@ -1,1 +1,1 @@
-"""Runs of pipelines against the same work by hand."""
+"""Measurements of `bench/pipelines`: runs of pipelines, and the same work by hand."""

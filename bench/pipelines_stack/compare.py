@@ -1,4 +1,4 @@
-"""The command line: which parts are measured, how much of each, and what is printed."""
+"""The command line: selects the parts and their sizes, measures them, and prints the results."""
 
 import sys
 import tempfile
@@ -41,7 +41,7 @@ def _measured(only: Sequence[str], effort: Effort) -> list[Aim]:
                 try:
                     outcome = PARTS[part](sides, runs, files, effort)
                 except LookupError as error:
-                    print(f"{part}: left out: {error}")
+                    print(f"{part}: skipped: {error}")
                     continue
                 print(f"{table(part, outcome)}\n", flush=True)
                 aims.extend(outcome.aims)

@@ -1,4 +1,4 @@
-"""The parts: what a run adds to a small query, to a large load, and how an upsert grows with its table."""
+"""The parts: the overhead of a run for a small query and for a large load, and the time of an upsert by the size of its table."""
 
 import shutil
 import statistics
@@ -23,7 +23,7 @@ from bench.pipelines_stack.runs import DATABASE, FILES, Runs
 _SIDES = ("by hand", "as a run")
 _SMALL = "SELECT id % 10 AS part, count(*) AS number FROM lake.{}.numbers GROUP BY ALL"
 _GROWTH = 1.5
-"""What ten times the table may cost an upsert of as many rows: the rest is noise and metadata."""
+"""The largest ratio of an upsert into ten times the table to one of the same rows: above 1 for noise and metadata."""
 
 
 def overhead(sides: Served, runs: Runs, _files: Path, effort: Effort) -> Outcome:
@@ -62,7 +62,7 @@ def load(sides: Served, runs: Runs, files: Path, effort: Effort) -> Outcome:
 
 
 def upsert(sides: Served, runs: Runs, files: Path, effort: Effort) -> Outcome:
-    """Measure an upsert of as many rows into a table and into one ten times as large."""
+    """Measure an upsert of the same number of rows into a table and into one ten times as large."""
     tables = {name: effort.table * factor for name, factor in (("small", 1), ("large", 10))}
     work: dict[str, Callable[[], object]] = {}
     for name, rows in tables.items():

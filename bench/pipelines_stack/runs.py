@@ -1,4 +1,4 @@
-"""Pipelines on the server under measurement: saved, run, and waited for."""
+"""Pipelines on the measured server: saved, run, and awaited."""
 
 import time
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ DATABASE: Final = "moved"
 FILES: Final = "files"
 _UNDER_WAY = ("queued", "running")
 _POLL = 0.02
-"""Seconds until a run is asked for again, at first."""
+"""The shortest time between two requests for the state of a run, in seconds."""
 _RARER = 200
-"""Of the time that it has taken, so small a part: who asks in short turns takes the processors that the run needs."""
+"""The time between two requests grows to this fraction (1/200) of the run's time: frequent requests use processors that the run needs."""
 
 
 class Runs:
-    """Acts as the owner."""
+    """The pipelines of the server, as the owner."""
 
     def __init__(self, sides: Served, files: Path) -> None:
         self._client = sides.api()
@@ -31,15 +31,15 @@ class Runs:
         self._send("PUT", f"/pipelines/{definition['name']}", definition)
 
     def run(self, pipeline: str) -> None:
-        """Run it and wait. Raises `WrongAnswerError` unless it succeeds."""
+        """Run a pipeline and wait for it. Raises `WrongAnswerError` unless it succeeds."""
         run, began = self._send("POST", f"/pipelines/{pipeline}/runs")["run"], time.monotonic()
         while (shown := self._send("GET", f"/runs/{run}"))["state"] in _UNDER_WAY:
             time.sleep(max(_POLL, (time.monotonic() - began) / _RARER))
         if shown["state"] != "succeeded":
-            raise WrongAnswerError(f"the run of `{pipeline}` {shown['state']}: {shown}")
+            raise WrongAnswerError(f"the run of `{pipeline}` is `{shown['state']}`: {shown}")
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
     def _send(self, method: str, path: str, body: Any = None) -> Any:
