@@ -1,8 +1,8 @@
-"""Holds the texts of the repository to the words of CONTRIBUTING.md: plain technical English.
+"""Checks that the texts of the repository are plain technical English, as CONTRIBUTING.md asks.
 
 Searches strings, docstrings and comments of Python and Scala, and documents, for the phrases of `tools/english.toml`.
 Prints each place with what to write instead and exits with 1, or prints one line of figures. With paths as arguments it
-searches those alone.
+searches only those.
 """
 
 import io
@@ -20,6 +20,8 @@ PHRASES = ROOT / "tools" / "english.toml"
 SCALA_TEXT = re.compile(r'"""(.*?)"""|"((?:[^"\\\n]|\\.)*)"|/\*(.*?)\*/|//([^\n]*)', re.DOTALL)
 CODE = re.compile(r"``?[^`\n]*``?|\{[^{}]*\}|https?://\S+")
 WITHOUT_WORDS = re.compile(r"\S*")
+PYTHON_COMMAND = re.compile(r"#!.*\bpython")
+SUFFIXES = (".py", ".scala", ".md", ".txt", "")
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,9 @@ class Text:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A phrase to avoid, and what to write instead; one that `begins` counts at the begin of a docstring alone.
+    """A phrase to avoid, and what to write instead; with `begins` it counts only at the begin of a docstring.
 
-    A space of the pattern matches the end of a line, too.
+    A space of the pattern also matches the end of a line.
     """
 
     pattern: str
@@ -54,8 +56,8 @@ class Phrase:
 
 
 def texts_of(name: str, content: str) -> Iterator[Text]:
-    """Yield the texts of a file by its suffix; of a file that is no program, the whole content."""
-    if name.endswith(".py"):
+    """Yield the texts of a program, by its suffix or its first line; for another file, the whole content."""
+    if name.endswith(".py") or PYTHON_COMMAND.match(content):
         yield from _python(content)
     elif name.endswith(".scala"):
         yield from _scala(content)
@@ -112,21 +114,26 @@ def _scala(content: str) -> Iterator[Text]:
 
 
 def _blank(code: re.Match[str]) -> str:
-    """Return a stand-in for code in a text, with as many lines: a name in backticks is no word of English."""
+    """Return a placeholder for code in a text, with the same number of lines: code is not English."""
     return "_" + "\n" * code[0].count("\n")
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    suffixes = (".py", ".scala", ".md", ".txt")
-    for path in paths:
-        yield from [path] if path.is_file() else (each for each in path.rglob("*") if each.suffix in suffixes)
+def files_of(folders: Iterable[Path], left_out: Iterable[Path] = ()) -> Iterator[Path]:
+    """Yield the files in the folders that may have texts, except for those in the paths `left_out`."""
+    left_out = tuple(left_out)
+    for folder in folders:
+        for path in [folder] if folder.is_file() else folder.rglob("*"):
+            is_left_out = any(path.is_relative_to(each) for each in left_out)
+            if path.is_file() and path.suffix in SUFFIXES and not is_left_out:
+                yield path
 
 
 def main(arguments: list[str]) -> int:
     """Search the folders of the table, or the paths in `arguments`; return the exit status."""
     table = tomllib.loads(PHRASES.read_text("utf-8"))
     paths = [Path(each).resolve() for each in arguments] or [ROOT / each for each in table["folders"]]
-    files = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in _files(paths)}
+    found_files = files_of(paths, [ROOT / each for each in table["except"]])
+    files = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in found_files}
     found = complaints(files, [Phrase(**each) for each in table["phrases"]], table["exceptions"])
     print("\n".join(found) or f"{len(files)} files without {len(table['phrases'])} kinds of phrases")
     return 1 if found else 0

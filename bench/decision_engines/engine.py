@@ -19,7 +19,7 @@ class Engine(ABC):
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return what must be installed first, or None."""
+        """Return how to install what is missing; None if nothing is."""
         return None
 
     @classmethod

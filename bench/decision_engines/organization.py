@@ -105,7 +105,7 @@ def _names(kind: str, count: int) -> tuple[str, ...]:
 
 
 def _members(chance: random.Random, users: tuple[str, ...], groups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Put each user into one to nine groups; the first groups are large, most have some dozens of members."""
+    """Add each user to one to nine groups; the first groups are large, most have some dozens of members."""
     weights = list(accumulate(1 / rank for rank in range(1, len(groups) + 1)))
     members: dict[str, list[str]] = {group: [] for group in groups}
     for user in users:
@@ -118,7 +118,7 @@ def _members(chance: random.Random, users: tuple[str, ...], groups: tuple[str, .
 def _pipelines(
     chance: random.Random, names: tuple[str, ...], layers: tuple[str, ...], layer_of: Mapping[str, str]
 ) -> dict[str, tuple[Edge, ...]]:
-    """Let each pipeline read tables of one layer and write one of another; at least one edge is enabled."""
+    """Create pipelines that read tables of one layer and write one of another; at least one edge is enabled."""
     tables_of: dict[str, list[str]] = {layer: [] for layer in layers}
     for table, layer in layer_of.items():
         tables_of[layer].append(table)
@@ -141,7 +141,7 @@ def _grants(
     layers: tuple[str, ...],
     tables: tuple[str, ...],
 ) -> tuple[Grant, ...]:
-    """Give each group a level on a few layers; the other grants of `count` are on tables, half to groups and half to users."""
+    """Create grants of each group on a few layers; the other grants of `count` are on tables, half to groups and half to users."""
     places = [(group, layer) for group in groups for layer in chance.sample(layers, _LAYERS_OF_A_GROUP)]
     taken = dict.fromkeys(places[:count])
     while len(taken) < count:

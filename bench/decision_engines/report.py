@@ -9,7 +9,7 @@ from .organization import Sizes
 
 MEASURED: Mapping[str, str] = {
     "table": "check on a table",
-    "newcomer": "the same, of somebody new",
+    "newcomer": "the same, of a new user",
     "pipeline": "check on a pipeline",
     "readable": "all tables a user can read",
     "readers": "all users who can read a table",

@@ -115,6 +115,6 @@ def _name_tables(url: str, token: str) -> None:
 
 def _tell(process: subprocess.Popen[str], line: str) -> None:
     if process.stdin is None:
-        raise RuntimeError("the process that decides cannot be told the driver's key")
+        raise RuntimeError("the deciding process has no standard input for the driver's key")
     process.stdin.write(line + "\n")
     process.stdin.flush()

@@ -23,7 +23,7 @@ class Taken:
 
 
 async def load(port: int, says: Says, cases: Iterator[Case], clients: int, seconds: float) -> Taken:
-    """Let clients send cases in turn until the time is over or no case is left.
+    """Send cases by several clients in turn, until the time is over or no case is left.
 
     Raises:
         WrongAnswerError: a response is an error, or is not the expected one.

@@ -20,7 +20,7 @@ class Serving(ABC):
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return what must be installed first, or None."""
+        """Return how to install what is missing; None if nothing is."""
         return None
 
     @abstractmethod

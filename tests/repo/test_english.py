@@ -1,8 +1,10 @@
-"""The check of English complains about what it says it complains about."""
+"""The check of English finds the phrases of its table, and nothing else."""
+
+from pathlib import Path
 
 import pytest
 
-from tools.check_english import Phrase, complaints, texts_of
+from tools.check_english import Phrase, complaints, files_of, texts_of
 
 NOBODY = Phrase(r"\bnobody\b", "the caller")
 FIRST = Phrase("what", "the noun", begins=True)
@@ -14,6 +16,8 @@ FIRST = Phrase("what", "the noun", begins=True)
         ("a.py", '"""Served to nobody."""\n'),
         ("a.py", "#: nobody\n"),
         ("a.py", "x = f'{y} is for nobody'\n"),
+        ("a", '#!/usr/bin/env python3\n"""Served to nobody."""\n'),
+        ("a", "#!/bin/sh\n# For nobody"),
         ("A.scala", "/** For\n  * nobody. */"),
         ("A.scala", 's"$x is for nobody"'),
         ("A.scala", "f() // for nobody"),
@@ -29,6 +33,7 @@ def test_a_phrase_is_found_in_every_kind_of_text(name: str, content: str) -> Non
     [
         ("a.py", "nobody = 1\n"),
         ("a.py", 'x = "nobody"\n'),
+        ("a", "#!/usr/bin/env python3\nnobody = 1\n"),
         ("a.py", '"""Calls `nobody` here."""\n'),
         ("A.scala", "val nobody = 1"),
     ],
@@ -58,3 +63,14 @@ def test_an_exception_excuses_its_phrase_in_its_file_and_must_be_needed() -> Non
 
 def test_a_document_is_one_text() -> None:
     assert len(list(texts_of("a.md", "one\n\ntwo"))) == 1
+
+
+def test_the_files_of_a_folder_that_is_left_out_are_not_searched(tmp_path: Path) -> None:
+    for name in ("a.md", "old/b.md", "old/new/c.py", "older/d", "e.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    found = files_of([tmp_path], [tmp_path / "old"])
+
+    assert {str(each.relative_to(tmp_path)) for each in found} == {"a.md", "older/d"}
+    assert list(files_of([tmp_path / "a.md"])) == [tmp_path / "a.md"]

@@ -62,8 +62,8 @@ def test_a_sentence_with_a_subject_names_a_test(name: str) -> None:
     [
         ("test_is_refused_at_once", "begins with `is`: begin with its subject"),
         ("test_of_a_deleted_user_ends", "begins with `of`: begin with its subject"),
-        ("test_a_user_whose_token_ended_is_refused", "says `whose`: name the actor"),
-        ("test_revoked_tokens", "is no sentence: say what holds of what"),
+        ("test_a_user_whose_token_ended_is_refused", "has `whose`: name the actor"),
+        ("test_revoked_tokens", "is not a sentence: name a subject and what is true of it"),
     ],
 )
 def test_another_phrase_does_not_name_a_test(name: str, fault: str) -> None:

@@ -83,7 +83,7 @@ class Client:
 
 
 def _listen(stream: Iterable[str], answers: "queue.Queue[str]") -> None:
-    """Put the lines of the worker into the queue; an empty line means that it has ended."""
+    """Add the lines of the worker to the queue; an empty line means that it has ended."""
     try:
         for line in stream:
             answers.put(line)
