@@ -12,6 +12,7 @@ from functools import partial
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
 
+from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.ports import DocumentPut, Pointer, Store
 from headgate.control.pipelines.commits import commit_note
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
@@ -20,7 +21,6 @@ from headgate.lake.commit_privileges import is_replacement, required_actions
 from headgate.lake.commit_stats import commit_stats
 from headgate.lake.errors import ConflictError, InvalidMetadataError, LakeError, RuleError
 from headgate.lake.file_parsers import FileParsers
-from headgate.lake.idempotency import CommitIdempotency
 from headgate.lake.maintenance import is_maintenance
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, build_updated_metadata, check_requirements, new_metadata, parse_metadata
@@ -118,7 +118,7 @@ class TableCatalog:
         base: LoadedTable,
         requirements: Sequence[TableRequirement],
         updates: Sequence[TableUpdate],
-        once: CommitIdempotency | None,
+        once: IdempotencyKey | None,
     ) -> bool:
         """Whether the commit was applied to the table before, so that the request is a retry."""
         if idempotency.was_applied(self._store, base.pointer.table, once) or idempotency.contains_snapshots(
@@ -158,7 +158,7 @@ class TableCatalog:
         self,
         commits: Sequence[CheckedCommit],
         confirm: Callable[[], None],
-        once: CommitIdempotency | None = None,
+        once: IdempotencyKey | None = None,
         run: RunId | None = None,
     ) -> tuple[LoadedTable, ...]:
         """Set the tables to the prepared metadata, all or none. Raises `ConflictError` if another commit was faster.

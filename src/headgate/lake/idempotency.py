@@ -5,15 +5,14 @@ Without a key it is recognized by its effect: its snapshots exist already, or it
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
+from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import InvalidMetadataError
 
 KIND = "table"
 """The kind of document that stores the last keys of a table or view; it is deleted with the resource."""
@@ -24,25 +23,12 @@ _WHEN = ("last_updated_ms", "metadata_log", "snapshot_log")
 """Fields with times, which differ between two applications of the same commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitIdempotency:
-    """An `Idempotency-Key` as digests: `key` of the key and its sender, `request` of the request that it was sent with."""
-
-    key: str
-    request: str
+def was_applied(store: Store, id: ResourceId, once: IdempotencyKey | None) -> bool:
+    """Whether the commit was applied to the table or view. Raises `ReusedKeyError` for a key of another request."""
+    return once is not None and once.is_stored(_read_requests(store, id).get(once.key))
 
 
-def was_applied(store: Store, id: ResourceId, once: CommitIdempotency | None) -> bool:
-    """Whether the commit was applied to the table or view. Raises `InvalidMetadataError` for a key of another request."""
-    if once is None:
-        return False
-    request = _read_requests(store, id).get(once.key)
-    if request not in (None, once.request):
-        raise InvalidMetadataError("the `Idempotency-Key` was used for another request; send a new key")
-    return request is not None
-
-
-def record(store: Store, id: ResourceId, once: CommitIdempotency | None) -> tuple[DocumentPut, ...]:
+def record(store: Store, id: ResourceId, once: IdempotencyKey | None) -> tuple[DocumentPut, ...]:
     """Return the document to write with the commit, so that `was_applied` recognizes a retry."""
     if once is None:
         return ()

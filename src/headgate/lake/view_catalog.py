@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from pyiceberg.view.metadata import ViewMetadata
 
+from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake import idempotency
-from headgate.lake.idempotency import CommitIdempotency
 from headgate.lake.metadata_files import MetadataFile, MetadataFiles
 from headgate.lake.views import (
     NewView,
@@ -58,7 +58,7 @@ class ViewCatalog:
         view = ResourceId(str(uuid.uuid4()))
         return self._write(new_view(new, view, self._warehouse.location(database, view)), None)
 
-    def is_applied(self, base: LoadedView, once: CommitIdempotency | None) -> bool:
+    def is_applied(self, base: LoadedView, once: IdempotencyKey | None) -> bool:
         """Whether the commit was applied to the view before, so that the request is a retry."""
         return idempotency.was_applied(self._store, base.pointer.table, once)
 
@@ -68,7 +68,7 @@ class ViewCatalog:
         requirements: Sequence[ViewRequirement],
         updates: Sequence[ViewUpdate],
         confirm: Callable[[], None],
-        once: CommitIdempotency | None = None,
+        once: IdempotencyKey | None = None,
     ) -> LoadedView:
         """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidMetadataError`.
 

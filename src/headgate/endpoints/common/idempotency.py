@@ -1,10 +1,7 @@
-"""Idempotency keys: a request is carried out once, and every repeat under its `Idempotency-Key` gets the first response."""
+"""Idempotency keys of the HTTP API: a repeated request gets the stored response, with `Idempotency-Replayed`."""
 
-import hashlib
-import json
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,13 +11,13 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.control.identity.narrowed_callers import replay_scope
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
+from headgate.control.kernel.idempotency import IdempotencyKey
+from headgate.control.kernel.ports import DocumentConflictError, RunConflictError, Store
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.versions import set_version
 from headgate.facts.caller import Caller
 
-_KIND = "answer"
 _LOST = (CommandError, DocumentConflictError, RunConflictError, ProblemError)
 """Errors that a request may get because a concurrent repeat was carried out first."""
 
@@ -33,31 +30,11 @@ class ReplayedError(Exception):
         self.answer = answer
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotencyKey:
-    """A request that is carried out once, even if it is sent repeatedly. `store` keeps its response.
-
-    `id` is the hash of the caller and the key, `request` is the hash of method, path, query and body.
-    """
-
-    store: Store
-    id: str
-    request: str
-
-    def require_new(self) -> None:
-        """Raise `ReplayedError` if the request was carried out, and `ProblemError` if another request used its key."""
-        kept = self.store.document(_KIND, self.id)
-        if kept is None:
-            return
-        if kept["request"] != self.request:
-            raise ProblemError(
-                422, "key-reused", "the `Idempotency-Key` was already used for a different request; use a new key"
-            )
-        raise ReplayedError(kept["answer"])
-
-    def kept(self, answer: Mapping[str, Any]) -> DocumentPut:
-        """Return the document that keeps the response for repeats."""
-        return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
+async def require_new(store: Store, once: IdempotencyKey) -> None:
+    """Raise `ReplayedError` if the request was carried out, and `ReusedKeyError` if another request used its key."""
+    answer = await run_in_threadpool(once.stored_answer, store)
+    if answer is not None:
+        raise ReplayedError(answer)
 
 
 async def idempotency_key_of(request: Request, organization: Organization, caller: Caller, key: str) -> IdempotencyKey:
@@ -65,11 +42,11 @@ async def idempotency_key_of(request: Request, organization: Organization, calle
     body = await request.body()
     said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
     scope = replay_scope(organization.control.snapshot, caller)
-    return IdempotencyKey(organization.store, compute_digest((scope, key)), compute_digest(said))
+    return IdempotencyKey.digest((scope, key), said)
 
 
 @asynccontextmanager
-async def replay_or_run(once: IdempotencyKey | None) -> AsyncGenerator[None]:
+async def replay_or_run(store: Store, once: IdempotencyKey | None) -> AsyncGenerator[None]:
     """Raise `ReplayedError` with the response of an earlier request; else run the block.
 
     Check again if the block fails, because a concurrent repeat may have caused the failure.
@@ -77,11 +54,11 @@ async def replay_or_run(once: IdempotencyKey | None) -> AsyncGenerator[None]:
     if once is None:
         yield
         return
-    await run_in_threadpool(once.require_new)
+    await require_new(store, once)
     try:
         yield
     except _LOST:
-        await run_in_threadpool(once.require_new)
+        await require_new(store, once)
         raise
 
 
@@ -97,8 +74,3 @@ def install_idempotency(app: FastAPI) -> None:
         if "version" in error.answer:
             set_version(answer, error.answer["version"])
         return answer
-
-
-def compute_digest(parts: Iterable[str]) -> str:
-    """Return the SHA-256 of the parts."""
-    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

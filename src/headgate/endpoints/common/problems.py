@@ -23,6 +23,7 @@ from headgate.control.kernel.errors import (
     NotFoundError,
     SuspendedError,
 )
+from headgate.control.kernel.idempotency import ReusedKeyError
 from headgate.control.kernel.metadata import ChangedError
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organization
@@ -44,6 +45,7 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
     NotEmptyError: (409, "not-empty"),
     ChangedError: (412, "changed"),
     InvalidError: (422, "invalid"),
+    ReusedKeyError: (422, "key-reused"),
 }
 
 RETRY_AFTER = "2"

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.metadata import CommandOutcome
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.control.resources.versions import compute_upcoming_version, has_version
-from headgate.endpoints.common.idempotency import IdempotencyKey
 from headgate.facts.ids import ResourceId
 
 
@@ -26,4 +26,4 @@ class WriteResponse:
         self.answer = {"revision": outcome.facts.revision, **self.made}
         if self.of is not None and has_version(outcome.facts, self.of):
             self.answer["version"] = compute_upcoming_version(outcome, self.store, self.of)
-        return () if self.once is None else (self.once.kept(self.answer),)
+        return () if self.once is None else (self.once.answer_document(self.answer),)

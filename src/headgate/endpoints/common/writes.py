@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from headgate.control.access.visibility import may_see_subject
 from headgate.control.kernel.command import Command, CommandEffect
+from headgate.control.kernel.idempotency import IdempotencyKey, compute_digest
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.metadata import CommandMetadata, ExpectedVersion
 from headgate.control.kernel.ports import RequestOrigin
@@ -18,7 +19,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.decision.diff.results import SubjectImpact
 from headgate.decision.diff.what_if import analyze_changes
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
-from headgate.endpoints.common.idempotency import IdempotencyKey, compute_digest, idempotency_key_of, replay_or_run
+from headgate.endpoints.common.idempotency import idempotency_key_of, replay_or_run
 from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, describe_pipeline_change, effect
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
@@ -124,7 +125,7 @@ class Write:
         """Return a new id; with an idempotency key, the same id for every repeat of a request to the same organization."""
         if self.once is None:
             return new_id(prefix)
-        parts = (self.organization.id, self.once.id, self.once.request)
+        parts = (self.organization.id, self.once.key, self.once.request)
         return f"{prefix}_{compute_digest(parts)[:_ID_DIGITS]}"
 
 
@@ -248,7 +249,7 @@ async def writing(
     """
     call = CommandMetadata(RequestOrigin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
     repeated = None if wants.key is None else await idempotency_key_of(request, organization, caller, wants.key)
-    async with replay_or_run(repeated):
+    async with replay_or_run(organization.store, repeated):
         yield Write(organization, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)
 
 

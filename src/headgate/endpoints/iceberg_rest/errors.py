@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from headgate.control.kernel.audit_records import Denial
+from headgate.control.kernel.idempotency import ReusedKeyError
 from headgate.control.kernel.ports import StoreError
 from headgate.control.questions.hidden_names import Verdict
 from headgate.control.text.quoted_text import shorten_quotes
@@ -50,6 +51,7 @@ _TABLE: Mapping[type[Exception], tuple[int, str]] = {
     lake.GoneError: (404, "NotFoundException"),
     lake.ConflictError: (409, "CommitFailedException"),
     lake.MissingMetadataError: (404, "NoSuchTableException"),
+    ReusedKeyError: (400, "BadRequestException"),
     lake.BusyError: (503, "ServiceUnavailableException"),
 }
 

@@ -1,7 +1,5 @@
 """A catalog request: its caller, the checks of what the caller may do, and the names in the path."""
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -15,8 +13,9 @@ from headgate.control.catalog.tables import is_view
 from headgate.control.identity.narrowed_callers import replay_scope
 from headgate.control.kernel.audit_records import SUSPENDED, Denial
 from headgate.control.kernel.errors import SuspendedError
+from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.metadata import CommandMetadata
-from headgate.control.kernel.ports import DocumentPut, RequestOrigin
+from headgate.control.kernel.ports import RequestOrigin
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.questions.hidden_names import Verdict
@@ -43,13 +42,10 @@ from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qu
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, LakeError
-from headgate.lake.idempotency import CommitIdempotency
 
 LARGEST_BODY = 32 * 1024 * 1024
 CATALOG_ENDPOINT = "iceberg"
 """The name of the catalog endpoint in the log of changes and in the audit."""
-STORED_ANSWER = "answer"
-"""The kind of document that stores the result of a command with an `Idempotency-Key`."""
 _LEVELS = "\x1f"
 _NAMES = "/v1/namespaces/"
 _LONGEST_KEY = 200
@@ -87,7 +83,7 @@ class CatalogRequest:
     body: bytes
     parts: tuple[str, ...]
     request: str = ""
-    once: CommitIdempotency | None = None
+    once: IdempotencyKey | None = None
 
     @property
     def caller(self) -> Caller:
@@ -109,21 +105,15 @@ class CatalogRequest:
         origin, once = RequestOrigin(CATALOG_ENDPOINT, self.request, self.caller.token), self.once
         if once is None:
             return CommandMetadata(origin)
-        kept = DocumentPut(STORED_ANSWER, once.key, {"request": once.request, "answer": made}, new=True)
+        kept = once.answer_document(made)
         return CommandMetadata(origin, keeps=lambda _: (kept,))
 
     def replayed(self) -> Mapping[str, Any] | None:
         """Return the stored result of the same request, sent before with the same `Idempotency-Key`; None if it is new.
 
-        Raises `SpecError` 400 if the key was used for another request.
+        Raises `ReusedKeyError` if the key was used for another request.
         """
-        kept = self.organization.store.document(STORED_ANSWER, self.once.key) if self.once else None
-        if kept is None or self.once is None:
-            return None
-        if kept["request"] != self.once.request:
-            raise bad_request("the `Idempotency-Key` was used for another request; send a new key")
-        made: Mapping[str, Any] = kept["answer"]
-        return made
+        return self.once.stored_answer(self.organization.store) if self.once else None
 
     def database(self) -> QualifiedName:
         """Return the full name of the database in the path. Raises `SpecError` 404 for a name that cannot exist."""
@@ -245,7 +235,7 @@ def _denied(code: str) -> SpecError:
     )
 
 
-def _once(who: Authenticated, sent: HttpRequest) -> CommitIdempotency | None:
+def _once(who: Authenticated, sent: HttpRequest) -> IdempotencyKey | None:
     key = sent.headers.get("idempotency-key")
     if key is None:
         return None
@@ -253,11 +243,7 @@ def _once(who: Authenticated, sent: HttpRequest) -> CommitIdempotency | None:
         raise bad_request(f"the `Idempotency-Key` is empty or too long; send 1 to {_LONGEST_KEY} characters")
     scope = replay_scope(who.lake.organization.control.snapshot, who.caller)
     said = (sent.method, sent.target, sent.body.decode("utf-8", "replace"))
-    return CommitIdempotency(_digest("iceberg", scope, key), _digest(*said))
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return IdempotencyKey.digest(("iceberg", scope, key), said)
 
 
 async def _body(request: Request) -> bytes:
