@@ -288,7 +288,7 @@ class TestTheCertificate:
 
 
 class TestDoctor:
-    @pytest.mark.parametrize("options", [[], ["--json"]])
+    @pytest.mark.parametrize("options", [[], ["--output", "json"]])
     def test_doctor_prints_its_findings_and_exits_with_1_after_a_failure(
         self, settings: Settings, options: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -31,22 +31,8 @@ NOUNS_WITH_S = {"access", "facts", "break-glass"}
 VERBS = frozenset(
     (
         *("list", "show", "create", "delete", "add", "remove", "set", "save", "check", "explain", "diff", "test"),
-        *(
-            "grant",
-            "revoke",
-            "approve",
-            "reject",
-            "terminate",
-            "dismiss",
-            "accept",
-            "login",
-            "logout",
-            "change",
-            "erase",
-            "suspend",
-            "resume",
-            "move",
-        ),
+        *("grant", "revoke", "accept", "approve", "reject", "terminate", "dismiss", "login", "logout"),
+        *("change", "rename", "move", "describe", "erase", "suspend", "resume", "enable", "disable"),
         *("export", "import", "backup", "restore", "seal", "verify", "rotate", "document", "fmt"),
         *("run", "backfill", "activate", "deactivate", "pause", "clean", "cancel", "retry"),
     )
@@ -55,6 +41,7 @@ VERBS = frozenset(
 
 IDIOMS: Mapping[str, str] = {
     "auth whoami": "the word of every command line for the question about oneself",
+    "access what-if": "the term of the field for an analysis of changes that are not made",
     "facts what-if": "the term of the field for an analysis of changes that are not made",
 }
 """The commands that are no verb, each with its reason."""
@@ -74,6 +61,7 @@ OPTIONS: Mapping[str, str] = {
     "--days": "the days after which a token expires",
     "--description": "a new description",
     "--detach": "do not wait for the end of a run",
+    "--details-file": "a file with relations and attributes",
     "--domain": "create a domain in place of a team",
     "--door": "the only endpoint whose entries are shown",
     "--dry-run": "change nothing; show what would be done",
@@ -82,13 +70,11 @@ OPTIONS: Mapping[str, str] = {
     "--entry": "the interface that questions go through",
     "--files": "a folder or prefix that may contain files of imported tables",
     "--follow": "show new lines until a run has ended",
-    "--format": "the format of rows",
     "--from": "the other catalog that tables come from",
     "--header-file": "a file with HTTP headers",
     "--hours": "the hours after which privileges expire",
     "--http": "the base URL of an HTTP API",
     "--jars": "a folder with the Iceberg jar",
-    "--json": "print JSON",
     "--keep-former": "keep the former keys",
     "--label": "the purpose of a token",
     "--limit": "the most rows or entries to show",
@@ -101,6 +87,7 @@ OPTIONS: Mapping[str, str] = {
     "--only": "the only case to run",
     "--organization": "the organization that a command works on",
     "--output": "the format of an output",
+    "--output-file": "the file to write",
     "--own": "show only the requests of the caller",
     "--owner": "the login name of the first owner of an organization",
     "--param": "the value of a parameter in a statement",
@@ -116,6 +103,7 @@ OPTIONS: Mapping[str, str] = {
     "--reason": "the reason, which the audit keeps",
     "--related": "other resources that a question is about",
     "--replaces": "the token that is revoked at the same time",
+    "--request": "the request that created an assignment",
     "--resource": "the resource that a new object belongs to or is valid for, or that is shown",
     "--resume": "finish an interrupted rotation of keys",
     "--reveal": "show also what the principal may not see",
@@ -130,6 +118,7 @@ OPTIONS: Mapping[str, str] = {
     "--step": "the range of one run",
     "--subject": "the subject of an assignment",
     "--tree": "the access model of the ownership tree",
+    "--type": "the only type that is shown",
     "--until": "the end of a range, or of an access",
     "--user": "the user of a database",
     "--waiting": "show only the requests that the caller could approve",
@@ -139,6 +128,13 @@ OPTIONS: Mapping[str, str] = {
     "-o": "the same as `--output`",
 }
 """The options of all commands, and the one thing that each means."""
+
+METAVARS: Mapping[str, str] = {
+    "--until": "a time, or a cursor value of a backfill",
+    "--since": "a time, or a cursor value of a backfill",
+    "--principal": "a name at the server; an id in a facts file, which has no names",
+}
+"""The options with several metavars, each with the reason."""
 
 PRIVATE_WORDS = re.compile(
     r"\b(who|whom|whose|whoever|somebody|someone|nobody|everybody|anybody|anyone|anew|--(why|to|for|as|on|place|out))\b"
@@ -204,6 +200,23 @@ def test_an_option_has_one_name_in_the_code_and_a_name_one_option() -> None:
         names[each.opts[0]].add(each.name)
 
     assert {name: found for name, found in (options | names).items() if len(found) > 1} == {}
+
+
+def test_an_option_has_one_metavar() -> None:
+    metavars = defaultdict(set)
+    for _, each in NAMED:
+        if not each.is_flag and each.opts[0] not in METAVARS:
+            metavars[each.opts[0]].add(each.metavar or "")
+
+    assert {name: found for name, found in metavars.items() if len(found) > 1} == {}
+
+
+def test_an_argument_has_a_metavar_in_capitals() -> None:
+    arguments = [
+        (words, each.metavar or each.name.upper()) for words, each in PARAMETERS if each.param_type_name == "argument"
+    ]
+
+    assert [(words, name) for words, name in arguments if name != name.upper()] == []
 
 
 def test_an_option_is_a_switch_everywhere_or_nowhere() -> None:

@@ -4,6 +4,8 @@ import ast
 import csv
 import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -132,3 +134,17 @@ def _prints(node: ast.AST) -> bool:
             return not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "build_progress")
         case _:
             return False
+
+
+@pytest.mark.parametrize(
+    ("variables", "colours"), [({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)]
+)
+def test_no_colour_is_printed_if_the_user_wants_none(variables: dict[str, str], *, colours: bool) -> None:
+    words = [sys.executable, "-c", "from headgate.cli.output import fail; fail('no')"]
+
+    done = subprocess.run(
+        words, env={**os.environ, "TERM": "xterm", **variables}, capture_output=True, text=True, check=True
+    )
+
+    assert "headgate: no" in done.stderr.replace("\x1b[31m", "").replace("\x1b[0m", "")
+    assert ("\x1b[31m" in done.stderr) is colours

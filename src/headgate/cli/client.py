@@ -51,7 +51,13 @@ def send_request(method: str, path: str, *, body: Any = None, **query: Any) -> A
 
 
 def send_write(
-    method: str, path: str, *, body: Any = None, dry_run: bool = False, reason: str = "", **query: Any
+    method: str,
+    path: str,
+    *,
+    body: Any = None,
+    query: Mapping[str, Any] | None = None,
+    dry_run: bool = False,
+    reason: str = "",
 ) -> dict[str, Any]:
     """Call a route that writes, and return its response, which is empty if the route has none.
 
@@ -59,7 +65,7 @@ def send_write(
     text of the problem.
     """
     headers = {"headgate-why": _header_text(reason)} if reason else {}
-    answer = _called(method, path, body, {**query, "dry_run": "true" if dry_run else None}, headers)
+    answer = _called(method, path, body, {**(query or {}), "dry_run": "true" if dry_run else None}, headers)
     return answer.json() if answer.content else {}
 
 
@@ -73,11 +79,11 @@ def send(method: str, path: str, *, body: Any = None) -> None:
     _called(method, path, body, {})
 
 
-def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
+def every(path: str, *, method: str = "GET", body: Any = None, **query: Any) -> Iterator[dict[str, Any]]:
     """Yield every entry of a list, page after page. Raises `ApiError` with the text of the problem."""
     cursor: str | None = None
     while True:
-        answer = send_request("GET", path, limit=_PAGE, cursor=cursor, **query)
+        answer = send_request(method, path, body=body, limit=_PAGE, cursor=cursor, **query)
         yield from answer["items"]
         cursor = answer["next"]
         if cursor is None:

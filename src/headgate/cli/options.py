@@ -7,6 +7,31 @@ import typer
 
 from headgate.cli.output import OutputFormat
 
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="the new name")]
+Subject = Annotated[
+    str, typer.Option("--subject", metavar="SUBJECT", help="the user, service principal, group or team, by name or id")
+]
+AboutPrincipal = Annotated[
+    str | None,
+    typer.Option(
+        "--principal", metavar="PRINCIPAL", help="the user or service principal, by name or id; you if left out"
+    ),
+]
+RoleName = Annotated[
+    str, typer.Argument(metavar="ROLE", help="a role of the model, for example viewer, editor or manager")
+]
+MemberName = Annotated[str, typer.Argument(metavar="MEMBER", help="the member, by name or id")]
+FirstRole = Annotated[
+    str, typer.Option("--role", metavar="ROLE", help="the role of the user on the organization or the resource")
+]
+HomeResource = Annotated[
+    str | None,
+    typer.Option(
+        "--resource",
+        metavar="RESOURCE",
+        help="the resource that the principal belongs to; the organization if left out",
+    ),
+]
 ActionName = Annotated[str, typer.Argument(metavar="ACTION", help="an action, for example table.select")]
 ResourceName = Annotated[
     str,
@@ -23,10 +48,8 @@ OnlyAction = Annotated[
 OnlyState = Annotated[str | None, typer.Option("--state", metavar="STATE", help="show only entries in this state")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="change nothing; show the effects")]
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")]
-Reason = Annotated[str, typer.Option("--reason", help="the reason, which the audit keeps")]
-OutputMode = Annotated[
-    OutputFormat, typer.Option("--output", "-o", help="the format of the output; `json` is the answer of the API")
-]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="the reason, which the audit keeps")]
+OutputMode = Annotated[OutputFormat, typer.Option("--output", "-o", help="the format of the output")]
 Until = Annotated[
     str | None,
     typer.Option(
@@ -37,7 +60,7 @@ Until = Annotated[
 ]
 AccessPurpose = Annotated[str, typer.Option("--purpose", metavar="TEXT", help="the purpose of the access")]
 OutputFile = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="the file to write; the terminal if left out")
+    Path | None, typer.Option("--output-file", metavar="FILE", help="the file to write; the terminal if left out")
 ]
 Detach = Annotated[bool, typer.Option("--detach", help="return at once; do not wait for the end of the run")]
 PasswordStdin = Annotated[

@@ -31,39 +31,37 @@ def write(
     done: str | Callable[[Answer], str],
     *,
     body: Any = None,
-    **query: Any,
+    query: Mapping[str, Any] | None = None,
 ) -> Answer | None:
     """Send a write and print its result; return the response, or None for a dry run.
 
-    `done` states the result, or makes that sentence from the response. Raises `ApiError` with the text of the problem.
+    `done` is the result as a sentence, which is printed with the revision, or a function that makes the whole line from the
+    response. Raises `ApiError` with the text of the problem.
     """
-    answer = send_write(method, path, body=body, dry_run=options.dry_run, reason=options.reason, **query)
+    answer = send_write(method, path, body=body, dry_run=options.dry_run, reason=options.reason, query=query)
     if options.output == "json":
         write_json(answer, indent=2)
     elif options.dry_run:
-        _print_effects(answer)
+        print_effects(answer.get("effects") or [], answer.get("pipelines") or [])
+        if more := answer.get("more_effects"):
+            say(f"{more} more effects are not shown")
+        changes = len(answer.get("changes") or ())
+        say(f"dry run: nothing was changed; {changes} {'change' if changes == 1 else 'changes'} would be made")
     else:
-        revision = f" ({format_revision(answer)})" if "revision" in answer else ""
-        say(f"{done if isinstance(done, str) else done(answer)}{revision}")
+        say(f"{done} ({format_revision(answer)})" if isinstance(done, str) else done(answer))
         if "warning" in answer:
             note(f"warning: {answer['warning']}")
     return None if options.dry_run else answer
 
 
-def _print_effects(answer: Answer) -> None:
+def print_effects(effects: Sequence[Mapping[str, Any]], pipelines: Sequence[Mapping[str, Any]]) -> None:
     """Print which actions principals would lose and gain, and which pipelines would break or open."""
-    effects, pipelines = answer.get("effects") or [], answer.get("pipelines") or []
     if effects:
         print_table(("principal", "resource", "loses", "gains"), list(_rows(effects)))
     if pipelines:
         print_table(("pipeline", "effect"), [(_resource_name(each["pipeline"]), _effect(each)) for each in pipelines])
-    if more := answer.get("more_effects"):
-        say(f"{more} more effects are not shown")
-    changes = len(answer.get("changes") or ())
-    say(
-        f"dry run: nothing was changed; the command would make {changes} {'change' if changes == 1 else 'changes'}"
-        f"{'' if effects or pipelines else ' and no decision would change'}"
-    )
+    if not (effects or pipelines):
+        say("no decision would change")
 
 
 def _rows(effects: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:

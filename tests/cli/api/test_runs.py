@@ -66,7 +66,7 @@ def test_a_pipeline_is_saved_shown_switched_and_deleted(run: Run, tmp_path: Path
     file = tmp_path / "delays.yaml"
     file.write_text(QUERY.replace("delays", "other"))
 
-    assert "other (revision" in run("pipeline", "save", str(file))
+    assert "pipeline other is saved (revision" in run("pipeline", "save", str(file))
     assert "sql: SELECT 1" in run("pipeline", "show", "other")
     assert "other" in run("pipeline", "list")
     run("pipeline", "deactivate", "other")

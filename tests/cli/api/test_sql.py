@@ -48,7 +48,7 @@ class TestRows:
         assert [line.split() for line in done.stdout.splitlines()] == [["n", "word"], ["1", "a,b"], ["2"]]
 
     def test_rows_are_printed_as_json_objects_line_by_line(self, run: Run) -> None:
-        done = run(FakeSpark(ROWS), "SELECT 1", "--format", "json")
+        done = run(FakeSpark(ROWS), "SELECT 1", "--output", "json")
 
         assert [json.loads(line) for line in done.stdout.splitlines()] == [
             {"n": 1, "word": "a,b"},
@@ -56,27 +56,27 @@ class TestRows:
         ]
 
     def test_rows_are_printed_as_csv(self, run: Run) -> None:
-        assert run(FakeSpark(ROWS), "SELECT 1", "--format", "csv").stdout == 'n,word\n1,"a,b"\n2,\n'
+        assert run(FakeSpark(ROWS), "SELECT 1", "--output", "csv").stdout == 'n,word\n1,"a,b"\n2,\n'
 
     def test_rows_are_written_to_a_file_as_an_arrow_stream(self, run: Run, tmp_path: Path) -> None:
         file = tmp_path / "rows.arrow"
 
-        assert run(FakeSpark(ROWS), "SELECT 1", "--format", "arrow", "--output", str(file)).exit_code == 0
+        assert run(FakeSpark(ROWS), "SELECT 1", "--output", "arrow", "--output-file", str(file)).exit_code == 0
 
         assert pa.ipc.open_stream(file.read_bytes()).read_all().to_pylist() == ROWS.to_pylist()
 
     def test_rows_as_an_arrow_stream_require_a_file(self, run: Run) -> None:
-        assert isinstance(run(FakeSpark(), "SELECT 1", "--format", "arrow").exception, ApiError)
+        assert isinstance(run(FakeSpark(), "SELECT 1", "--output", "arrow").exception, ApiError)
 
     def test_rows_beyond_the_limit_are_not_printed(self, run: Run) -> None:
-        done = run(FakeSpark(ROWS), "SELECT 1", "--limit", "1", "--format", "csv")
+        done = run(FakeSpark(ROWS), "SELECT 1", "--limit", "1", "--output", "csv")
 
         assert done.stdout == 'n,word\n1,"a,b"\n'
 
     def test_rows_of_several_pages_are_all_printed(self, run: Run) -> None:
         spark = FakeSpark(pa.RecordBatch.from_pydict({"n": list(range(PAGE + 3))}))
 
-        done = run(spark, "SELECT 1", "--limit", str(PAGE + 3), "--format", "csv")
+        done = run(spark, "SELECT 1", "--limit", str(PAGE + 3), "--output", "csv")
 
         assert done.stdout.splitlines()[-1] == str(PAGE + 2)
         assert len(done.stdout.splitlines()) == PAGE + 4
@@ -88,7 +88,7 @@ class TestAStatement:
         texts = [letter * 7_000_000 for letter in "abcde"]
         spark = FakeSpark(pa.RecordBatch.from_pydict({"text": texts}))
 
-        done = run(spark, "SELECT 1", "--format", "csv")
+        done = run(spark, "SELECT 1", "--output", "csv")
 
         assert done.stdout.splitlines() == ["text", *texts]
 
@@ -102,7 +102,7 @@ class TestAStatement:
     def test_a_slow_statement_is_awaited(self, run: Run) -> None:
         spark = FakeSpark(ROWS, slow=1.5)
 
-        assert run(spark, "SELECT 1", "--format", "csv").stdout.startswith("n,word\n1,")
+        assert run(spark, "SELECT 1", "--output", "csv").stdout.startswith("n,word\n1,")
 
     @pytest.mark.parametrize("slow", [0.0, 1.0])
     def test_a_failed_statement_reports_its_error(self, run: Run, slow: float) -> None:

@@ -52,7 +52,7 @@ class TestCheck:
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
     def test_the_engine_and_the_reference_answer_a_check_alike(self, ask: Ask, engine: str) -> None:
-        result = ask("check", "table.select", FLIGHTS, "--principal", MEMBER, "--engine", engine, "--json")
+        result = ask("check", "table.select", FLIGHTS, "--principal", MEMBER, "--engine", engine, "--output", "json")
 
         assert answer(result)["allowed"] is True
 
@@ -181,7 +181,7 @@ class TestListAndWho:
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
     def test_facts_list_resources_and_list_principals_agree_as_json(self, ask: Ask, engine: str) -> None:
-        options = ("--json", "--engine", engine)
+        options = ("--output", "json", "--engine", engine)
         listed = answer(ask("list-resources", "table.select", "--principal", OTHER, *options))
 
         for each in listed:
@@ -228,7 +228,16 @@ class TestExplain:
             "└── no role assignment would allow it",
         ]
 
-    @pytest.mark.parametrize("options", [(), ("--json",)])
+    @pytest.mark.parametrize(
+        "options",
+        [
+            (),
+            (
+                "--output",
+                "json",
+            ),
+        ],
+    )
     def test_facts_explain_prints_the_same_for_a_hidden_and_a_missing_name(
         self, ask: Ask, options: tuple[str, ...]
     ) -> None:
@@ -240,7 +249,9 @@ class TestExplain:
         assert "owner" not in hidden.output.replace("ask an owner or admin", "")
 
     def test_facts_explain_prints_the_fix_of_a_hidden_name_with_reveal(self, ask: Ask) -> None:
-        result = ask("explain", "table.select", "lake.secret.salaries", "--principal", "stranger", "--reveal", "--json")
+        result = ask(
+            "explain", "table.select", "lake.secret.salaries", "--principal", "stranger", "--reveal", "--output", "json"
+        )
 
         [fix] = answer(result)["fixes"]
         assert fix == {
@@ -253,7 +264,7 @@ class TestExplain:
         assert ask("explain", "table.select", "nowhere", "--principal", MEMBER, "--reveal").exit_code == 2
 
     def test_facts_explain_prints_its_paths_as_json(self, ask: Ask) -> None:
-        found = answer(ask("explain", "table.select", FLIGHTS, "--principal", MEMBER, "--json"))
+        found = answer(ask("explain", "table.select", FLIGHTS, "--principal", MEMBER, "--output", "json"))
 
         assert [(each["assigned_role"], each["assigned_on"]) for each in found["paths"]] == [("viewer", "lake.raw")]
         assert (found["missing"], found["fixes"]) == (None, [])
@@ -277,7 +288,7 @@ class TestWhatIf:
         assert "2 of type table: lake.raw.flights, lake.raw.planes" in result.output
 
     def test_facts_what_if_prints_each_changed_decision_as_json(self, ask: Ask, tmp_path: Path) -> None:
-        found = answer(ask("what-if", proposed(tmp_path, assigned(MEMBER, "viewer", SECRET)), "--json"))
+        found = answer(ask("what-if", proposed(tmp_path, assigned(MEMBER, "viewer", SECRET)), "--output", "json"))
 
         flip = {"principal": "member", "action": "table.select", "resource": "lake.secret.salaries"}
         assert {**flip, "before": False, "after": True} in found["flips"]
@@ -309,7 +320,7 @@ class TestWhatIf:
 
 class TestTheDifference:
     def test_a_diff_from_an_earlier_revision_prints_the_decisions_that_changed(self, ask: Ask) -> None:
-        found = answer(ask("diff", "2", "--json"))
+        found = answer(ask("diff", "2", "--output", "json"))
 
         assert {each["principal"] for each in found["flips"]} == {"member", "other"}
         assert all(each["after"] for each in found["flips"])
@@ -322,7 +333,7 @@ class TestTheDifference:
             NEKT.replace("model: nekt", "model: strict").replace("volume: [describe, read]", "volume: [describe]")
         )
 
-        done = CliRunner().invoke(app, ["model", "diff", "nekt", str(stricter), str(file), "--json"])
+        done = CliRunner().invoke(app, ["model", "diff", "nekt", str(stricter), str(file), "--output", "json"])
 
         assert done.exit_code == 0
         flips = json.loads(done.stdout)["flips"]

@@ -82,7 +82,7 @@ class TestDocs:
     def test_model_document_writes_the_page_of_a_model_file(self, file: Path, tmp_path: Path) -> None:
         page = tmp_path / "small.md"
 
-        assert run("document", file, "--output", page).exit_code == 0
+        assert run("document", file, "--output-file", page).exit_code == 0
         assert page.read_text().startswith("# The model `small`\n")
 
     def test_model_document_exits_with_1_for_an_invalid_model_file(self, file: Path) -> None:

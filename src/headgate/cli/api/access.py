@@ -1,44 +1,98 @@
-"""`headgate access`: the explanation of a decision."""
+"""`headgate access`: questions about access, which the server answers."""
 
+import sys
 from contextlib import suppress
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import ApiError, api_path, send_request
+from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say
+from headgate.cli.options import AboutPrincipal, ActionName, OutputMode, ResourceName
+from headgate.cli.output import print_items, say, write_json
+from headgate.cli.writes import print_effects
+from headgate.cli.yaml_files import read_yaml
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    access = add_command_group(app, "access", "Access to resources, explained by the server.")
+    access = add_command_group(app, "access", "Questions about access, which the server answers.")
     access.command("explain")(explain_access)
+    access.command("check")(check_access)
+    access.command("list-principals")(list_principals)
+    access.command("list-resources")(list_resources)
+    access.command("what-if")(show_impact)
 
 
 def explain_access(
-    action: Annotated[str, typer.Argument(help="an action, for example table.select")],
-    resource: Annotated[str, typer.Argument(help="a resource, for example lake.raw.flights")],
-    principal: Annotated[
-        str | None, typer.Option(help="the principal that the decision is about; you if left out")
-    ] = None,
+    action: ActionName, resource: ResourceName, principal: AboutPrincipal = None, *, output: OutputMode = "table"
 ) -> None:
     """Explain why an action is allowed or denied. For a denied action it shows the assignments that would allow it."""
     body = {"action": action, "resource": resource, "subject": principal}
     answer = send_request("POST", "/questions/explain", body=body)
     if not answer["allowed"]:
         _require_fitting(action, resource)
+    if output == "json":
+        write_json(answer, indent=2)
+        return
     for line in answered(answer, principal or "you"):
         say(line)
 
 
+def check_access(
+    action: ActionName, resource: ResourceName, principal: AboutPrincipal = None, *, output: OutputMode = "table"
+) -> None:
+    """Check whether an action is allowed. The exit code is 0 for allow, 1 for deny or an error."""
+    body = {"action": action, "resource": resource, "subject": principal}
+    answer = send_request("POST", "/questions", body=body)
+    if output == "json":
+        write_json(answer, indent=2)
+    else:
+        say(_verdict(answer))
+    sys.exit(0 if answer["allowed"] else 1)
+
+
+def list_principals(action: ActionName, resource: ResourceName, *, output: OutputMode = "table") -> None:
+    """Show the principals that may do an action on a resource."""
+    body = {"action": action, "resource": resource}
+    columns = {"name": "name", "kind": "kind"}
+    if not print_items(every("/questions/who", method="POST", body=body), columns, output):
+        _require_fitting(action, resource)
+
+
+def list_resources(action: ActionName, principal: AboutPrincipal = None, *, output: OutputMode = "table") -> None:
+    """Show the resources on which you, or another principal, may do an action."""
+    body = {"action": action, "subject": principal}
+    print_items(every("/questions/which", method="POST", body=body), {"name": "name", "type": "type"}, output)
+
+
+def show_impact(
+    steps_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="a YAML or JSON file with a list of steps, as `POST /api/v1/questions/what-if` has them, for example "
+            "`- assign: {subject: ann, role: viewer, resource: lake.raw}`; `-` is stdin",
+        ),
+    ],
+    *,
+    output: OutputMode = "table",
+) -> None:
+    """Show the effect of hypothetical steps: the actions that principals lose and gain. Nothing is changed."""
+    body = {"steps": read_yaml(steps_file)}
+    effects = list(every("/questions/what-if", method="POST", body=body))
+    pipelines = send_request("POST", "/questions/what-if", body=body, limit=1)["pipelines"]
+    if output == "json":
+        write_json({"effects": effects, "pipelines": pipelines}, indent=2)
+    else:
+        print_effects(effects, pipelines)
+
+
 def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
     """Return an explanation as lines of text; `who` is its subject: `you`, or the name of a principal."""
-    verdict = "allowed" if answer["allowed"] else "not allowed"
-    lines = [
-        f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"
-    ]
+    lines = [_verdict(answer)]
     for path in answer["because"]:
         through = f", limited by {path['weakest']}, where the role is weakest" if path["weakest"] else ""
         lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}")
@@ -46,6 +100,11 @@ def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
         lines.append(f"  {_lacking(answer, who)}")
     lines += [f"  it would be allowed with {fix_text(fix)}" for fix in answer["fixes"]]
     return lines
+
+
+def _verdict(answer: dict[str, Any]) -> str:
+    verdict = "allowed" if answer["allowed"] else "not allowed"
+    return f"{answer['action']} on {answer['resource']} is {verdict} ({answer['model']}, revision {answer['revision']})"
 
 
 def _lacking(answer: dict[str, Any], who: str) -> str:

@@ -1,43 +1,112 @@
 """`headgate assignment`: the roles that subjects hold on resources."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import every, format_revision, send_request
+from headgate.cli.client import every, given_fields
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import print_table, say
+from headgate.cli.options import DryRun, OnlyResource, OutputMode, Reason, ResourceName, RoleName, Subject, Until
+from headgate.cli.output import format_time, print_items
+from headgate.cli.times import parse_end
+from headgate.cli.writes import WriteOptions, write
 
-Role = Annotated[str, typer.Argument(help="a role of the model, for example viewer, editor or manager")]
-Resource = Annotated[
-    str, typer.Argument(help="a resource, for example lake.raw.flights, organization, or a connection")
+FromRequest = Annotated[
+    str,
+    typer.Option(
+        "--request", metavar="REQUEST", help="the request that created the assignment, if one did, as `list` shows it"
+    ),
 ]
-Subject = Annotated[str, typer.Option("--subject", help="the principal or group that holds the role")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     assignments = add_command_group(app, "assignment", "Assignments of roles on resources to subjects.")
     assignments.command("create")(create_assignment)
+    assignments.command("change")(change_assignment)
     assignments.command("delete")(delete_assignment)
     assignments.command("list")(list_assignments)
 
 
-def create_assignment(role: Role, resource: Resource, subject: Subject) -> None:
+def create_assignment(
+    role: RoleName,
+    resource: ResourceName,
+    subject: Subject,
+    until: Until = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
     """Assign a role on a resource to a subject."""
-    body = {"subject": subject, "role": role, "resource": resource}
-    answer = send_request("POST", "/assignments", body=body)
-    say(f"{subject} holds {role} on {resource} ({format_revision(answer)})")
+    fields = {"subject": subject, "role": role, "resource": resource, "ends": parse_end(until)}
+    done = f"{subject} holds {role} on {resource}"
+    write(WriteOptions(dry_run, reason, output), "POST", "/assignments", done, body=given_fields(fields))
 
 
-def delete_assignment(role: Role, resource: Resource, subject: Subject) -> None:
+def change_assignment(
+    role: RoleName,
+    resource: ResourceName,
+    subject: Subject,
+    new_role: Annotated[str, typer.Option("--new-role", metavar="ROLE", help="the role that replaces the other one")],
+    request: FromRequest = "",
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Replace the role of a subject on a resource. The dates of the assignment stay as they are."""
+    write(
+        WriteOptions(dry_run, reason, output),
+        "PATCH",
+        "/assignments",
+        f"{subject} holds {new_role} on {resource}",
+        body={"role": new_role},
+        query=_named(role, resource, subject, request),
+    )
+
+
+def delete_assignment(
+    role: RoleName,
+    resource: ResourceName,
+    subject: Subject,
+    request: FromRequest = "",
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
     """Revoke a role on a resource from a subject. The revocation is in force when the command returns."""
-    answer = send_request("DELETE", "/assignments", subject=subject, role=role, resource=resource)
-    say(f"{subject} no longer holds {role} on {resource} ({format_revision(answer)})")
+    done = f"{subject} no longer holds {role} on {resource}"
+    write(
+        WriteOptions(dry_run, reason, output),
+        "DELETE",
+        "/assignments",
+        done,
+        query=_named(role, resource, subject, request),
+    )
 
 
-def list_assignments() -> None:
+def list_assignments(
+    resource: OnlyResource = None,
+    subject: Annotated[
+        str | None, typer.Option("--subject", metavar="SUBJECT", help="show only assignments to this subject")
+    ] = None,
+    *,
+    output: OutputMode = "table",
+) -> None:
     """Show the assignments on the resources that you may see."""
-    found = every("/assignments")
-    rows = [(each["subject"], each["role"], each["resource"], each["grantor"]) for each in found]
-    print_table(("subject", "role", "resource", "assigned by"), rows)
+    columns: dict[str, Any] = {
+        "subject": "subject",
+        "role": "role",
+        "resource": "resource",
+        "assigned by": "grantor",
+        "ends": lambda each: format_time(each["ends"]),
+        "request": "reason",
+    }
+    print_items(every("/assignments", resource=resource, subject=subject), columns, output)
+
+
+def _named(role: str, resource: str, subject: str, request: str) -> dict[str, str]:
+    """Return the query that names an assignment."""
+    return {"subject": subject, "role": role, "resource": resource, "reason": request}

@@ -11,8 +11,8 @@ import typer
 
 from headgate.cli.client import ApiError, configured_url, describe_credential, problem_of, send, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.options import PasswordStdin
-from headgate.cli.output import fail, print_table, say
+from headgate.cli.options import OutputMode, PasswordStdin
+from headgate.cli.output import fail, print_table, say, write_json
 from headgate.cli.passwords import read_password, require_terminal
 from headgate.cli.session_file import forget, kept_session, save_session
 
@@ -69,9 +69,12 @@ def logout() -> None:
     say(f"logged out; {describe_credential()}")
 
 
-def whoami() -> None:
+def whoami(*, output: OutputMode = "table") -> None:
     """Show your name and your assignments."""
     answer = send_request("GET", "/me")
+    if output == "json":
+        write_json(answer, indent=2)
+        return
     say(f"{answer['name']} (revision {answer['revision']})")
     print_table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
 

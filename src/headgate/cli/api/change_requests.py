@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.errors import describe_unreadable
 from headgate.cli.options import DryRun, OnlyResource, OnlyState, OutputMode, Reason, ResourceName
 from headgate.cli.output import note, print_item, print_items
 from headgate.cli.writes import WriteOptions, write
+from headgate.cli.yaml_files import read_yaml
 
 ChangeRequest = Annotated[
     str,
@@ -109,12 +108,7 @@ def _decide(request: str, verb: str, done: str, options: WriteOptions) -> None:
 
 
 def _read_change(file: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ApiError(describe_unreadable(file, error)) from None
-    except yaml.YAMLError as error:
-        raise ApiError(f"`{file}` is not valid YAML: {' '.join(str(error).split())}") from None
+    found = read_yaml(file)
     if not isinstance(found, dict):
         raise ApiError(f"`{file}` is not a change: it has no fields; write at least one, for example `attributes`")
     return found

@@ -8,13 +8,21 @@ import typer
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.errors import describe_unreadable
-from headgate.cli.output import note, print_table, say
+from headgate.cli.options import DryRun, NewName, OutputMode, Reason
+from headgate.cli.output import print_item, print_items
+from headgate.cli.writes import WriteOptions, write
 
 _DEFAULT_PORT = 5432
 
-Name = Annotated[str, typer.Argument(help="the name of the connection")]
-PasswordFile = Annotated[Path | None, typer.Option(help="a file with the password; `-` reads it from stdin")]
-HeaderFile = Annotated[Path | None, typer.Option(help="a file with one HTTP header in each line: `Name: value`")]
+ConnectionName = Annotated[str, typer.Argument(metavar="CONNECTION", help="the connection, by name or id")]
+PasswordFile = Annotated[
+    Path | None,
+    typer.Option("--password-file", metavar="FILE", help="a file with the password; `-` reads it from stdin"),
+]
+HeaderFile = Annotated[
+    Path | None,
+    typer.Option("--header-file", metavar="FILE", help="a file with one HTTP header in each line: `Name: value`"),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -24,24 +32,33 @@ def register(app: typer.Typer) -> None:
     connections.command("create")(create_connection)
     connections.command("show")(show_connection)
     connections.command("set-secret")(set_secret)
+    connections.command("delete")(delete_connection)
 
 
-def list_connections() -> None:
+def list_connections(*, output: OutputMode = "table") -> None:
     """Show the connections that you may see."""
-    print_table(("name",), [(each["name"],) for each in every("/connections")])
+    print_items(every("/connections"), {"name": "name"}, output)
 
 
 def create_connection(
-    name: Name,
-    folder: Annotated[Path | None, typer.Argument(help="a folder on the server's machine")] = None,
-    postgresql: Annotated[str | None, typer.Option(help="the address of a PostgreSQL database: HOST:PORT/NAME")] = None,
-    user: Annotated[str | None, typer.Option(help="the user of the database")] = None,
+    name: NewName,
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="a folder on the server's machine")] = None,
+    postgresql: Annotated[
+        str | None,
+        typer.Option("--postgresql", metavar="ADDRESS", help="the address of a PostgreSQL database: HOST:PORT/NAME"),
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="the user of the database")] = None,
     password_file: PasswordFile = None,
     sslmode: Annotated[
-        str, typer.Option(help="the TLS mode of the database connection: `sslmode` of libpq")
+        str,
+        typer.Option("--sslmode", metavar="MODE", help="the TLS mode of the database connection: `sslmode` of libpq"),
     ] = "prefer",
-    http: Annotated[str | None, typer.Option(help="the base URL of an HTTP API")] = None,
+    http: Annotated[str | None, typer.Option("--http", metavar="URL", help="the base URL of an HTTP API")] = None,
     header_file: HeaderFile = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Create a connection to a folder, a database or an HTTP API."""
     if [folder, postgresql, http].count(None) != 2:  # noqa: PLR2004 (one of the three is given)
@@ -56,27 +73,40 @@ def create_connection(
         body["postgresql"] = {**_database(postgresql), "user": user, "password": password, "sslmode": sslmode}
     if http is not None:
         body["http"] = {"base_url": http, "headers": {} if header_file is None else _headers(header_file)}
-    answer = send_request("POST", "/connections", body=body)
-    say(f"connection {name} (revision {answer['revision']})")
-    if "warning" in answer:
-        note(f"warning: {answer['warning']}")
+    write(WriteOptions(dry_run, reason, output), "POST", "/connections", f"connection {name} is created", body=body)
 
 
-def show_connection(name: Name) -> None:
+def show_connection(connection: ConnectionName, *, output: OutputMode = "table") -> None:
     """Show a connection, without its secret."""
-    found = send_request("GET", api_path("connections", name))
-    print_table(("", ""), [(key, str(value)) for key, value in found.items() if key != "revision"])
+    found = send_request("GET", api_path("connections", connection))
+    print_item(found, {key: value for key, value in found.items() if key not in ("revision", "version")}, output)
 
 
-def set_secret(name: Name, password_file: PasswordFile = None, header_file: HeaderFile = None) -> None:
+def set_secret(
+    connection: ConnectionName,
+    password_file: PasswordFile = None,
+    header_file: HeaderFile = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
     """Replace the secret of a connection. It is a database password, or the headers of an HTTP API."""
     body: dict[str, Any] = {}
     if password_file is not None:
         body["password"] = _line(password_file)
     if header_file is not None:
         body["headers"] = _headers(header_file)
-    answer = send_request("PUT", api_path("connections", name, "secret"), body=body)
-    say(f"connection {name} has a new secret (revision {answer['revision']})")
+    path = api_path("connections", connection, "secret")
+    write(WriteOptions(dry_run, reason, output), "PUT", path, f"connection {connection} has a new secret", body=body)
+
+
+def delete_connection(
+    connection: ConnectionName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
+    """Delete a connection."""
+    path = api_path("connections", connection)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"connection {connection} is deleted")
 
 
 def _absolute(folder: Path) -> str:

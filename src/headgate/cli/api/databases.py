@@ -1,12 +1,12 @@
 """`headgate database`: the databases of the lake."""
 
-from typing import Annotated
-
 import typer
 
-from headgate.cli.client import every, format_revision, send_request
+from headgate.cli.client import every
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import note, print_table, say
+from headgate.cli.options import DryRun, NewName, OutputMode, Reason
+from headgate.cli.output import note, print_items
+from headgate.cli.writes import WriteOptions, write
 
 
 def register(app: typer.Typer) -> None:
@@ -16,15 +16,20 @@ def register(app: typer.Typer) -> None:
     databases.command("create")(create_database)
 
 
-def list_databases() -> None:
+def list_databases(*, output: OutputMode = "table") -> None:
     """Show the databases that you may see."""
-    rows = [(each["name"],) for each in every("/databases")]
-    print_table(("name",), rows)
-    if not rows:
+    if not print_items(every("/databases"), {"name": "name"}, output):
         note("there is no database that you may see; `headgate resource list` shows every resource that you may see")
 
 
-def create_database(name: Annotated[str, typer.Argument(help="the name of the new database")]) -> None:
+def create_database(
+    name: NewName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Create a database in the lake."""
-    answer = send_request("POST", "/databases", body={"name": name})
-    say(f"{answer['name']} ({format_revision(answer)})")
+    write(
+        WriteOptions(dry_run, reason, output),
+        "POST",
+        "/databases",
+        lambda made: f"database {made['name']} is created (revision {made['revision']})",
+        body={"name": name},
+    )

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, every, format_revision, send_request
+from headgate.cli.client import api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import print_table, say
+from headgate.cli.options import DryRun, MemberName, NewName, OutputMode, Reason
+from headgate.cli.output import print_item, print_items
+from headgate.cli.writes import WriteOptions, write
 
-Group = Annotated[str, typer.Argument(help="the name or id of the group")]
-Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of the member")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="the group, by name or id")]
 
 
 def register(app: typer.Typer) -> None:
@@ -17,33 +18,62 @@ def register(app: typer.Typer) -> None:
     groups = add_command_group(app, "group", "Groups of principals, which can hold roles.")
     groups.command("list")(list_groups)
     groups.command("create")(create_group)
+    groups.command("show")(show_group)
+    groups.command("rename")(rename_group)
     groups.command("delete")(delete_group)
+    groups.command("list-members")(list_members)
     groups.command("add-member")(add_member)
     groups.command("remove-member")(remove_member)
 
 
-def list_groups() -> None:
+def list_groups(*, output: OutputMode = "table") -> None:
     """Show the groups that you may see."""
-    print_table(("name", "members"), [(each["name"], each["members"]) for each in every("/groups")])
+    print_items(every("/groups"), {"name": "name", "members": "members"}, output)
 
 
-def create_group(name: Annotated[str, typer.Argument(help="the name of the new group")]) -> None:
+def create_group(name: NewName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table") -> None:
     """Create an empty group."""
-    say(f"group {name} ({format_revision(send_request('POST', '/groups', body={'name': name}))})")
+    path = "/groups"
+    write(WriteOptions(dry_run, reason, output), "POST", path, f"group {name} is created", body={"name": name})
 
 
-def delete_group(group: Group) -> None:
+def show_group(group: Group, *, output: OutputMode = "table") -> None:
+    """Show a group with the roles that it holds."""
+    found = send_request("GET", api_path("groups", group))
+    roles = ", ".join(f"{each['role']} on {each['resource']}" for each in found["held"])
+    print_item(found, {"id": found["id"], "name": found["name"], "members": found["members"], "roles": roles}, output)
+
+
+def rename_group(
+    group: Group, name: NewName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
+    """Rename a group."""
+    path = api_path("groups", group)
+    write(WriteOptions(dry_run, reason, output), "PATCH", path, f"group {group} is now {name}", body={"name": name})
+
+
+def delete_group(group: Group, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table") -> None:
     """Delete a group and its assignments."""
-    say(f"group {group} is deleted ({format_revision(send_request('DELETE', api_path('groups', group)))})")
+    path = api_path("groups", group)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"group {group} is deleted")
 
 
-def add_member(group: Group, member: Member) -> None:
+def list_members(group: Group, *, output: OutputMode = "table") -> None:
+    """Show the members of a group."""
+    print_items(every(api_path("groups", group, "members")), {"name": "name", "kind": "kind"}, output)
+
+
+def add_member(
+    group: Group, member: MemberName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Add a principal to a group."""
-    answer = send_request("PUT", api_path("groups", group, "members", member))
-    say(f"{member} is in {group} ({format_revision(answer)})")
+    path = api_path("groups", group, "members", member)
+    write(WriteOptions(dry_run, reason, output), "PUT", path, f"{member} is in {group}")
 
 
-def remove_member(group: Group, member: Member) -> None:
+def remove_member(
+    group: Group, member: MemberName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Remove a principal from a group."""
-    answer = send_request("DELETE", api_path("groups", group, "members", member))
-    say(f"{member} is no longer in {group} ({format_revision(answer)})")
+    path = api_path("groups", group, "members", member)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"{member} is no longer in {group}")

@@ -1,16 +1,17 @@
 """`headgate invitation`: invitations of users into the organization."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import typer
 
 from headgate.cli.api.auth import use_session
-from headgate.cli.client import ApiError, api_path, configured_url, every, problem_of, send_request
+from headgate.cli.client import ApiError, api_path, configured_url, every, given_fields, problem_of, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.options import PasswordStdin
-from headgate.cli.output import format_time, print_table, say
+from headgate.cli.options import DryRun, FirstRole, HomeResource, OutputMode, PasswordStdin, Reason
+from headgate.cli.output import format_time, print_items, say
 from headgate.cli.passwords import read_password
+from headgate.cli.writes import WriteOptions, write
 
 Secret = Annotated[str, typer.Argument(metavar="INVITATION", help="the invitation, as `create` printed it")]
 
@@ -25,32 +26,53 @@ def register(app: typer.Typer) -> None:
 
 
 def create_invitation(
-    role: Annotated[str, typer.Option(help="the role of the user on the organization or the resource")] = "member",
-    resource: Annotated[
-        str | None, typer.Option(help="the resource that the user belongs to; the organization if left out")
-    ] = None,
+    role: FirstRole = "member",
+    resource: HomeResource = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Create an invitation for one user. It is shown only once."""
-    body = {"role": role, **({"place": resource} if resource else {})}
-    say(send_request("POST", "/invitations", body=body)["invitation"])
+    body = given_fields({"role": role, "place": resource})
+    write(
+        WriteOptions(dry_run, reason, output), "POST", "/invitations", lambda made: str(made["invitation"]), body=body
+    )
 
 
-def list_invitations() -> None:
+def list_invitations(*, output: OutputMode = "table") -> None:
     """Show the unused invitations: yours, or all if you manage users."""
-    rows = [(each["id"], each["role"], each["by"], format_time(each["ends"])) for each in every("/invitations")]
-    print_table(("id", "role", "invited by", "expires"), rows)
+    columns: dict[str, Any] = {
+        "id": "id",
+        "role": "role",
+        "invited by": "by",
+        "expires": lambda each: format_time(each["ends"]),
+    }
+    print_items(every("/invitations"), columns, output)
 
 
-def revoke_invitation(id: Annotated[str, typer.Argument(help="the id of the invitation")]) -> None:
+def revoke_invitation(
+    id: Annotated[
+        str,
+        typer.Argument(metavar="INVITATION-ID", help="the id of the invitation; `headgate invitation list` shows it"),
+    ],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
     """Revoke an invitation."""
-    send_request("DELETE", api_path("invitations", id))
-    say("the invitation is revoked")
+    path = api_path("invitations", id)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, lambda _: "the invitation is revoked")
 
 
 def accept_invitation(
     invitation: Secret,
     login: Annotated[
-        str | None, typer.Option(help="the login name of a new user; the logged-in user joins if left out")
+        str | None,
+        typer.Option(
+            "--login", metavar="NAME", help="the login name of a new user; the logged-in user joins if left out"
+        ),
     ] = None,
     *,
     password_stdin: PasswordStdin = False,

@@ -8,11 +8,13 @@ import typer
 
 from headgate.cli.client import every, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.options import OutputFile
-from headgate.cli.output import print_table, say
+from headgate.cli.options import OutputFile, OutputMode
+from headgate.cli.output import print_table, say, write_json
 
-Of = Annotated[str, typer.Argument(help="a table by its full name, or a connection by its name")]
-Pipeline = Annotated[str | None, typer.Option(help="show only the runs of this pipeline")]
+Of = Annotated[str, typer.Argument(metavar="RESOURCE", help="a table by its full name, or a connection by its name")]
+Pipeline = Annotated[
+    str | None, typer.Option("--pipeline", metavar="PIPELINE", help="show only the runs of this pipeline")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -22,9 +24,12 @@ def register(app: typer.Typer) -> None:
     lineage.command("export")(export_lineage)
 
 
-def show_lineage(of: Of) -> None:
+def show_lineage(of: Of, *, output: OutputMode = "table") -> None:
     """Show the sources and targets of a table or connection. They are those of the newest successful runs."""
     found = send_request("GET", "/lineage", of=of)
+    if output == "json":
+        write_json(found, indent=2)
+        return
     for direction in ("upstream", "downstream"):
         say(f"# {direction} of {found['of']}")
         rows = [
@@ -34,15 +39,15 @@ def show_lineage(of: Of) -> None:
         print_table(("distance", "source", "pipeline", "target", "columns"), rows)
 
 
-def export_lineage(output: OutputFile = None, pipeline: Pipeline = None) -> None:
+def export_lineage(output_file: OutputFile = None, pipeline: Pipeline = None) -> None:
     """Export the runs that you may see as OpenLineage events. Each line is one event."""
     wanted = {"pipeline": pipeline} if pipeline else {}
     lines = (json.dumps(event) for event in every("/lineage/events", **wanted))
-    if output is None:
+    if output_file is None:
         for line in lines:
             say(line)
     else:
-        with output.open("w", encoding="utf-8") as file:
+        with output_file.open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
 
 

@@ -6,15 +6,17 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from headgate.cli.api.runs import attend
-from headgate.cli.client import ApiError, api_path, every, send_request
+from headgate.cli.api.runs import begin_run
+from headgate.cli.client import ApiError, api_path, every, send_request, send_write
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.errors import describe_unreadable
-from headgate.cli.options import Detach, DryRun
-from headgate.cli.output import print_table, say
+from headgate.cli.options import Detach, DryRun, OutputMode, Reason
+from headgate.cli.output import print_items, print_table, say, write_json
+from headgate.cli.writes import WriteOptions, write
+from headgate.cli.yaml_files import read_yaml
 
-Name = Annotated[str, typer.Argument(help="the name of the pipeline")]
-File = Annotated[Path, typer.Argument(help="a YAML file with the definition")]
+PipelineName = Annotated[str, typer.Argument(metavar="PIPELINE", help="the pipeline, by name or id")]
+DefinitionFile = Annotated[Path, typer.Argument(metavar="FILE", help="a YAML file with the definition; `-` is stdin")]
+StreamName = Annotated[str, typer.Argument(metavar="STREAM", help="the name of the stream")]
 
 STATES = {
     "activate": "Activate a pipeline: it takes new runs.",
@@ -37,22 +39,31 @@ def register(app: typer.Typer) -> None:
     pipelines.command("delete")(delete_pipeline)
     pipelines.command("run")(run_pipeline)
     pipelines.command("backfill")(backfill_pipeline)
+    pipelines.command("add-stream")(add_stream)
+    pipelines.command("enable-stream")(enable_stream)
+    pipelines.command("disable-stream")(disable_stream)
+    pipelines.command("move-to-cluster")(move_to_cluster)
     for verb in STATES:
         _add_state(pipelines, verb)
 
 
-def list_pipelines() -> None:
+def list_pipelines(*, output: OutputMode = "table") -> None:
     """Show the pipelines that you may see."""
-    found = every("/pipelines")
-    rows = [
-        (each["name"], each["kind"], each["run_as"], "running" if each["running"] else each["state"]) for each in found
-    ]
-    print_table(("name", "kind", "run-as", "state"), rows)
+    columns: dict[str, Any] = {
+        "name": "name",
+        "kind": "kind",
+        "run-as": "run_as",
+        "state": lambda each: "running" if each["running"] else each["state"],
+    }
+    print_items(every("/pipelines"), columns, output)
 
 
-def show_pipeline(name: Name) -> None:
+def show_pipeline(pipeline: PipelineName, *, output: OutputMode = "table") -> None:
     """Show a pipeline. The output has its definition, its run-as principal and its last runs."""
-    found = send_request("GET", api_path("pipelines", name))
+    found = send_request("GET", api_path("pipelines", pipeline))
+    if output == "json":
+        write_json(found, indent=2)
+        return
     run_as = f"runs as {found['run_as']}" if found["run_as"] else "has no run-as principal, so its runs wait"
     say(f"# {found['kind']} {found['name']}, {found['state']}, {run_as}")
     if found["definition"]:
@@ -61,66 +72,77 @@ def show_pipeline(name: Name) -> None:
         say(f"# run {each['run']}: {each['state']}{': ' + each['why'] if each['why'] else ''}")
 
 
-def save_pipeline(file: File) -> None:
+def save_pipeline(
+    file: DefinitionFile, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Create a pipeline, or replace its definition. Its runs then use your privileges."""
     name, definition = _read(file)
-    say(f"{name} (revision {send_request('PUT', api_path('pipelines', name), body=definition)['revision']})")
+    path = api_path("pipelines", name)
+    write(WriteOptions(dry_run, reason, output), "PUT", path, f"pipeline {name} is saved", body=definition)
 
 
-def check_pipeline(file: File) -> None:
+def check_pipeline(file: DefinitionFile) -> None:
     """Check a definition without saving it. The check is that you may save it, and that its SELECT reads what it declares."""
     name, definition = _read(file)
-    send_request("PUT", api_path("pipelines", name), body=definition, dry_run="true")
+    send_write("PUT", api_path("pipelines", name), body=definition, dry_run=True)
     say(f"{name} can be saved")
 
 
-def show_rows(name: Name) -> None:
+def show_rows(pipeline: PipelineName, *, output: OutputMode = "table") -> None:
     """Show the rows of a visualization or a saved query."""
-    found = send_request("GET", api_path("pipelines", name, "rows"))
+    found = send_request("GET", api_path("pipelines", pipeline, "rows"))
+    if output == "json":
+        write_json(found, indent=2)
+        return
     print_table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
     if found["cut"]:
         say("# there are more rows")
 
 
-def _read(file: Path) -> tuple[str, dict[str, Any]]:
-    try:
-        definition = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ApiError(describe_unreadable(file, error)) from None
-    except yaml.YAMLError as error:
-        raise ApiError(f"`{file}` is not valid YAML: {' '.join(str(error).split())}") from None
-    name = definition.get("name") if isinstance(definition, dict) else None
-    if not isinstance(name, str):
-        raise ApiError(
-            f"`{file}` is not the definition of a pipeline: it has no `name`; write at least `kind` and `name`"
-        )
-    return name, definition
-
-
-def delete_pipeline(name: Name) -> None:
+def delete_pipeline(
+    pipeline: PipelineName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Delete a pipeline. The tables that it wrote are kept."""
-    say(f"{name} is deleted (revision {send_request('DELETE', api_path('pipelines', name))['revision']})")
+    path = api_path("pipelines", pipeline)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"pipeline {pipeline} is deleted")
 
 
-def run_pipeline(name: Name, *, detach: Detach = False) -> None:
-    """Run a pipeline and show its progress. Ctrl-C asks whether to cancel the run."""
-    attend(send_request("POST", api_path("pipelines", name, "runs"))["run"], detach=detach)
+def run_pipeline(
+    pipeline: PipelineName,
+    *,
+    detach: Detach = False,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Run a pipeline and show its progress. Ctrl-C asks whether to cancel the run. `--output json` implies `--detach`."""
+    begin_run(WriteOptions(dry_run, reason, output), api_path("pipelines", pipeline, "runs"), detach=detach)
 
 
 def backfill_pipeline(
-    name: Name,
-    since: Annotated[str | None, typer.Option(help="the first cursor value (inclusive)")] = None,
-    until: Annotated[str | None, typer.Option(help="the last cursor value (exclusive)")] = None,
+    pipeline: PipelineName,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="VALUE", help="the first cursor value (inclusive)")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="VALUE", help="the last cursor value (exclusive)")
+    ] = None,
     step: Annotated[
-        str | None, typer.Option(help="the range of one run: a number, or a duration such as `P1D`")
+        str | None,
+        typer.Option("--step", metavar="SIZE", help="the range of one run: a number, or a duration such as `P1D`"),
     ] = None,
     *,
     dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Run a pipeline again for a range of cursor values. It is one run, or one run for each step of the range."""
     body = {"since": since, "until": until, "step": int(step) if step and step.isdecimal() else step}
-    query = {"dry_run": "true"} if dry_run else {}
-    answer = send_request("POST", api_path("pipelines", name, "backfill"), body=body, **query)
+    path = api_path("pipelines", pipeline, "backfill")
+    answer = send_write("POST", path, body=body, dry_run=dry_run, reason=reason)
+    if output == "json":
+        write_json(answer, indent=2)
+        return
     runs = ["would run"] * len(answer["ranges"]) if dry_run else answer["runs"]
     print_table(
         ("run", "since", "until"),
@@ -128,11 +150,82 @@ def backfill_pipeline(
     )
 
 
+def add_stream(
+    pipeline: PipelineName,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="a YAML file with the definition of the stream; `-` is stdin")
+    ],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Add a stream to a source pipeline."""
+    path = api_path("pipelines", pipeline, "streams")
+    write(
+        WriteOptions(dry_run, reason, output), "POST", path, f"the stream is added to {pipeline}", body=read_yaml(file)
+    )
+
+
+def enable_stream(
+    pipeline: PipelineName,
+    stream: StreamName,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Enable a stream of a source pipeline: its next runs load it."""
+    path = api_path("pipelines", pipeline, "streams", stream, "enable")
+    write(WriteOptions(dry_run, reason, output), "POST", path, f"stream {stream} of {pipeline} is enabled")
+
+
+def disable_stream(
+    pipeline: PipelineName,
+    stream: StreamName,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Disable a stream of a source pipeline: its next runs do not load it."""
+    path = api_path("pipelines", pipeline, "streams", stream, "disable")
+    write(WriteOptions(dry_run, reason, output), "POST", path, f"stream {stream} of {pipeline} is disabled")
+
+
+def move_to_cluster(
+    pipeline: PipelineName,
+    cluster: Annotated[str, typer.Argument(metavar="CLUSTER", help="the cluster, by name or id")],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Run a pipeline on another cluster from its next run on."""
+    path = api_path("resources", pipeline, "move-to-cluster")
+    write(
+        WriteOptions(dry_run, reason, output), "POST", path, f"{pipeline} runs on {cluster}", body={"cluster": cluster}
+    )
+
+
 def _add_state(pipelines: typer.Typer, verb: str) -> None:
-    def change_state(name: Name) -> None:
-        say(f"{name}: {verb} (revision {send_request('POST', api_path('pipelines', name, verb))['revision']})")
+    def change_state(
+        pipeline: PipelineName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+    ) -> None:
+        path = api_path("pipelines", pipeline, verb)
+        write(WriteOptions(dry_run, reason, output), "POST", path, f"{pipeline}: {verb}")
 
     pipelines.command(verb, help=STATES[verb])(change_state)
+
+
+def _read(file: Path) -> tuple[str, dict[str, Any]]:
+    definition = read_yaml(file)
+    name = definition.get("name") if isinstance(definition, dict) else None
+    if not isinstance(name, str):
+        raise ApiError(
+            f"`{file}` is not the definition of a pipeline: it has no `name`; write at least `kind` and `name`"
+        )
+    return name, definition
 
 
 def _said(definition: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,13 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import every, format_revision, send_request
+from headgate.cli.client import api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import print_table, say
+from headgate.cli.options import DryRun, NewName, OutputMode, Reason
+from headgate.cli.output import print_item, print_items
+from headgate.cli.writes import WriteOptions, write
+
+Project = Annotated[str, typer.Argument(metavar="PROJECT", help="the project, by name or id")]
 
 
 def register(app: typer.Typer) -> None:
@@ -14,13 +18,63 @@ def register(app: typer.Typer) -> None:
     projects = add_command_group(app, "project", "Projects, each under an access model.")
     projects.command("list")(list_projects)
     projects.command("create")(create_project)
+    projects.command("show")(show_project)
+    projects.command("rename")(rename_project)
+    projects.command("set-model")(set_model)
+    projects.command("delete")(delete_project)
 
 
-def list_projects() -> None:
+def list_projects(*, output: OutputMode = "table") -> None:
     """Show the projects that you may see."""
-    print_table(("name", "model"), [(each["name"], each["model"]) for each in every("/projects")])
+    print_items(every("/projects"), {"name": "name", "model": "model"}, output)
 
 
-def create_project(name: Annotated[str, typer.Argument(help="the name of the new project")]) -> None:
+def create_project(
+    name: NewName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Create a project."""
-    say(f"project {name} ({format_revision(send_request('POST', '/projects', body={'name': name}))})")
+    path = "/projects"
+    write(WriteOptions(dry_run, reason, output), "POST", path, f"project {name} is created", body={"name": name})
+
+
+def show_project(project: Project, *, output: OutputMode = "table") -> None:
+    """Show a project with its access model."""
+    found = send_request("GET", api_path("projects", project))
+    print_item(found, {key: found[key] for key in ("id", "name", "model")}, output)
+
+
+def rename_project(
+    project: Project, name: NewName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
+    """Rename a project."""
+    path = api_path("projects", project)
+    write(WriteOptions(dry_run, reason, output), "PATCH", path, f"project {project} is now {name}", body={"name": name})
+
+
+def set_model(
+    project: Project,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="the access model; `headgate model list` shows the models")
+    ],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Decide about a project by another access model. Use `--dry-run` first: it shows the access that users lose and gain."""
+    path = api_path("projects", project, "model")
+    write(
+        WriteOptions(dry_run, reason, output),
+        "PUT",
+        path,
+        f"project {project} has the model {model}",
+        body={"model": model},
+    )
+
+
+def delete_project(
+    project: Project, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
+    """Delete a project."""
+    path = api_path("projects", project)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"project {project} is deleted")

@@ -4,11 +4,14 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, every, format_revision, send_request
+from headgate.cli.client import api_path, every
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import print_table, say
+from headgate.cli.options import DryRun, OutputMode, Reason
+from headgate.cli.output import print_items
+from headgate.cli.writes import WriteOptions, write
 
-Name = Annotated[str, typer.Argument(help="the name of the role")]
+CustomRole = Annotated[str, typer.Argument(metavar="ROLE", help="the name of the role")]
+Permissions = Annotated[list[str], typer.Argument(metavar="PERMISSION...", help="the permissions of the role")]
 
 
 def register(app: typer.Typer) -> None:
@@ -19,18 +22,27 @@ def register(app: typer.Typer) -> None:
     roles.command("delete")(delete_role)
 
 
-def list_roles() -> None:
+def list_roles(*, output: OutputMode = "table") -> None:
     """Show the roles, and the types of resources that each applies to."""
-    rows = ((each["name"], each["model"], ", ".join(each["on"])) for each in every("/roles"))
-    print_table(("role", "model", "on"), list(rows))
+    print_items(every("/roles"), {"role": "name", "model": "model", "on": lambda each: ", ".join(each["on"])}, output)
 
 
-def set_role(name: Name, permissions: Annotated[list[str], typer.Argument(help="the permissions of the role")]) -> None:
+def set_role(
+    role: CustomRole,
+    permissions: Permissions,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
     """Create a role of the organization, or replace its permissions."""
-    answer = send_request("PUT", api_path("roles", name), body={"permissions": permissions})
-    say(f"role {name} ({format_revision(answer)})")
+    path = api_path("roles", role)
+    write(WriteOptions(dry_run, reason, output), "PUT", path, f"role {role} is set", body={"permissions": permissions})
 
 
-def delete_role(name: Name) -> None:
+def delete_role(
+    role: CustomRole, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Delete a role of the organization."""
-    say(f"role {name} is deleted ({format_revision(send_request('DELETE', api_path('roles', name)))})")
+    path = api_path("roles", role)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"role {role} is deleted")

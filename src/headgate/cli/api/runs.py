@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import ApiError, api_path, send_request
+from headgate.cli.client import ApiError, api_path, send_request, send_write
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.options import Detach
-from headgate.cli.output import format_time, print_table, say
+from headgate.cli.options import Detach, DryRun, OutputMode, Reason
+from headgate.cli.output import format_time, print_item, print_items, say
 from headgate.cli.run_progress import UNDER_WAY, follow, show_new_lines
+from headgate.cli.writes import WriteOptions, write
 
-Run = Annotated[str, typer.Argument(help="the id of the run")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="the id of the run; `headgate run list` shows it")]
 
 _get = partial(send_request, "GET")
 
@@ -28,26 +29,39 @@ def register(app: typer.Typer) -> None:
 
 
 def list_runs(
-    pipeline: Annotated[str | None, typer.Option(help="show only the runs of this pipeline")] = None,
+    pipeline: Annotated[
+        str | None, typer.Option("--pipeline", metavar="PIPELINE", help="show only the runs of this pipeline")
+    ] = None,
     state: Annotated[
         str | None,
-        typer.Option(help="show only runs in this state: queued, running, succeeded, failed, cancelled or refused"),
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            help="show only runs in this state: queued, running, succeeded, failed, cancelled or refused",
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(help="the most entries to show")] = 50,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="the most entries to show")] = 50,
+    *,
+    output: OutputMode = "table",
 ) -> None:
     """Show the newest runs that you may see."""
+    columns: dict[str, Any] = {
+        "run": "run",
+        "pipeline": "name",
+        "state": "state",
+        "queued": lambda each: format_time(each["queued"]),
+        "lasted": _lasted,
+        "why": "why",
+    }
     found = send_request("GET", "/runs", pipeline=pipeline, state=state, limit=limit)["items"]
-    rows = [
-        (each["run"], each["name"], each["state"], format_time(each["queued"]), _lasted(each), each["why"])
-        for each in found
-    ]
-    print_table(("run", "pipeline", "state", "queued", "lasted", "why"), rows)
+    print_items(found, columns, output)
 
 
-def show_run(run: Run) -> None:
+def show_run(run: RunId, *, output: OutputMode = "table") -> None:
     """Show a run. The output has its state with the reason, attempts, progress and metrics."""
     found = send_request("GET", api_path("runs", run))
-    said = {
+    lines = {
+        "run": run,
         "pipeline": found["name"],
         "state": f"{found['state']}{': ' + found['why'] if found['why'] else ''}",
         "started by": f"{found['trigger']}{' of ' + found['by'] if found['by'] else ''}",
@@ -61,11 +75,11 @@ def show_run(run: Run) -> None:
         **{name.replace("_", " "): f"{value:,.0f}" for name, value in found["progress"].items()},
         **{name: f"{value:,.10g}" for name, value in found["metrics"].items()},
     }
-    print_table(("run", run), [(name, value) for name, value in said.items() if value not in (None, "")])
+    print_item(found, lines, output)
 
 
 def show_log(
-    run: Run,
+    run: RunId,
     *,
     until_end: Annotated[bool, typer.Option("--follow", help="show new lines until the run has ended")] = False,
 ) -> None:
@@ -76,14 +90,24 @@ def show_log(
         show_new_lines(_get, run, 0)
 
 
-def cancel_run(run: Run) -> None:
+def cancel_run(run: RunId, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table") -> None:
     """Cancel a queued or running run."""
-    say(f"{run} is cancelled (revision {send_request('POST', api_path('runs', run, 'cancel'))['revision']})")
+    write(WriteOptions(dry_run, reason, output), "POST", api_path("runs", run, "cancel"), f"{run} is cancelled")
 
 
-def retry_run(run: Run, *, detach: Detach = False) -> None:
-    """Repeat a finished run as a new run, and show its progress."""
-    attend(send_request("POST", api_path("runs", run, "retry"))["run"], detach=detach)
+def retry_run(
+    run: RunId, *, detach: Detach = False, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
+    """Repeat a finished run as a new run, and show its progress. `--output json` implies `--detach`."""
+    begin_run(WriteOptions(dry_run, reason, output), api_path("runs", run, "retry"), detach=detach)
+
+
+def begin_run(options: WriteOptions, path: str, *, detach: bool) -> None:
+    """Queue a run by a POST, and show its progress unless the caller does not wait; see `attend`."""
+    if options.dry_run or options.output == "json":
+        write(options, "POST", path, "")
+    else:
+        attend(send_write("POST", path, reason=options.reason)["run"], detach=detach)
 
 
 def attend(run: str, *, detach: bool = False) -> None:

@@ -4,11 +4,15 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
+from headgate.cli.client import ApiError, api_path, every, given_fields, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import format_time, print_table, say
+from headgate.cli.options import DryRun, HomeResource, NewName, OutputMode, Reason, Until
+from headgate.cli.output import format_time, print_item, print_items
+from headgate.cli.principal_lines import lines_of_principal
+from headgate.cli.times import parse_end
+from headgate.cli.writes import WriteOptions, write
 
-Name = Annotated[str, typer.Argument(help="the name or id of the service principal")]
+Program = Annotated[str, typer.Argument(metavar="SERVICE-PRINCIPAL", help="the service principal, by name or id")]
 
 
 def register(app: typer.Typer) -> None:
@@ -16,31 +20,70 @@ def register(app: typer.Typer) -> None:
     programs = add_command_group(app, "service-principal", "Service principals: programs with tokens of their own.")
     programs.command("list")(list_service_principals)
     programs.command("create")(create_service_principal)
+    programs.command("show")(show_service_principal)
+    programs.command("change")(change_service_principal)
     programs.command("delete")(delete_service_principal)
 
 
-def list_service_principals() -> None:
+def list_service_principals(*, output: OutputMode = "table") -> None:
     """Show the service principals that you may see."""
-    print_table(
-        ("name", "expires"), [(each["name"], format_time(each["ends"])) for each in every("/service-principals")]
+    print_items(
+        every("/service-principals"), {"name": "name", "expires": lambda each: format_time(each["ends"])}, output
     )
 
 
 def create_service_principal(
-    name: Annotated[str, typer.Argument(help="the name of the new service principal")],
-    role: Annotated[str | None, typer.Option(help="the role of the service principal on the organization")] = None,
-    scope: Annotated[str | None, typer.Option(help="a scope of the access model, in place of a role")] = None,
-    resource: Annotated[
-        str | None,
-        typer.Option(help="the resource that the service principal belongs to; the organization if left out"),
+    name: NewName,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="ROLE", help="the role of the service principal on the organization")
     ] = None,
+    scope: Annotated[
+        str | None, typer.Option("--scope", metavar="SCOPE", help="a scope of the access model, in place of a role")
+    ] = None,
+    resource: HomeResource = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Create a service principal. `headgate token create --principal NAME` creates a token for it."""
     fields = {"name": name, "role": role, "scope": scope, "place": resource}
-    answer = send_request("POST", "/service-principals", body=given_fields(fields))
-    say(f"service principal {name} ({format_revision(answer)})")
+    done = f"service principal {name} is created"
+    write(WriteOptions(dry_run, reason, output), "POST", "/service-principals", done, body=given_fields(fields))
 
 
-def delete_service_principal(name: Name) -> None:
+def show_service_principal(service_principal: Program, *, output: OutputMode = "table") -> None:
+    """Show a service principal with its groups and the roles that it holds."""
+    found = send_request("GET", api_path("service-principals", service_principal))
+    print_item(found, {**lines_of_principal(found), "expires": format_time(found["ends"])}, output)
+
+
+def change_service_principal(
+    service_principal: Program,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="the new name")] = None,
+    until: Until = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Change the name or the end of a service principal. What is left out stays as it is."""
+    body = given_fields({"name": name, "ends": parse_end(until)})
+    if not body:
+        raise ApiError("there is no change; pass `--name` or `--until`")
+    path = api_path("service-principals", service_principal)
+    write(
+        WriteOptions(dry_run, reason, output),
+        "PATCH",
+        path,
+        f"service principal {service_principal} is changed",
+        body=body,
+    )
+
+
+def delete_service_principal(
+    service_principal: Program, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Delete a service principal and its tokens."""
-    say(f"{name} is deleted ({format_revision(send_request('DELETE', api_path('service-principals', name)))})")
+    path = api_path("service-principals", service_principal)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"{service_principal} is deleted")

@@ -1,13 +1,14 @@
 """`headgate session`: the sessions of the logged-in user."""
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from headgate.cli.client import api_path, configured_url, describe_credential, require_token, send_delete, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import format_time, print_table, say
+from headgate.cli.options import OutputMode
+from headgate.cli.output import format_time, print_items, say
 from headgate.cli.session_file import forget, kept_session
 
 
@@ -18,25 +19,24 @@ def register(app: typer.Typer) -> None:
     sessions.command("delete")(delete_session)
 
 
-def list_sessions() -> None:
+def list_sessions(*, output: OutputMode = "table") -> None:
     """Show your sessions, newest first."""
-    rows = [
-        (
-            each["id"],
-            format_time(each["at"]),
-            format_time(each["ends"]),
-            each["how"],
-            each["address"],
-            each["agent"],
-            "yes" if each["current"] else "",
-        )
-        for each in send_request("GET", "/sessions")
-    ]
-    print_table(("id", "began", "expires", "login by", "address", "agent", "current"), rows)
+    columns: dict[str, Any] = {
+        "id": "id",
+        "began": lambda each: format_time(each["at"]),
+        "expires": lambda each: format_time(each["ends"]),
+        "login by": "how",
+        "address": "address",
+        "agent": "agent",
+        "current": lambda each: "yes" if each["current"] else "",
+    }
+    print_items(send_request("GET", "/sessions"), columns, output)
 
 
 def delete_session(
-    id: Annotated[str, typer.Argument(help="the id of the session, which `headgate session list` shows")],
+    id: Annotated[
+        str, typer.Argument(metavar="SESSION", help="the id of the session, which `headgate session list` shows")
+    ],
 ) -> None:
     """Delete one of your sessions, on this or another machine. It ends at once."""
     is_current = send_request("GET", "/session")["id"] == id

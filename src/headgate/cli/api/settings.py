@@ -4,11 +4,18 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, every, format_revision, send_request
+from headgate.cli.client import api_path, every
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import print_table, say
+from headgate.cli.options import DryRun, OutputMode, Reason
+from headgate.cli.output import print_items
+from headgate.cli.writes import WriteOptions, write
 
-Resource = Annotated[str, typer.Option(help="the name or id of the resource that has the setting")]
+OnResource = Annotated[
+    str, typer.Option("--resource", metavar="RESOURCE", help="the resource that has the setting, by name or id")
+]
+SettingName = Annotated[
+    str, typer.Argument(metavar="SETTING", help="the name of the setting; `headgate setting list` shows it")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -18,18 +25,30 @@ def register(app: typer.Typer) -> None:
     settings.command("set")(set_setting)
 
 
-def list_settings(resource: Resource = "organization") -> None:
+def list_settings(resource: OnResource = "organization", *, output: OutputMode = "table") -> None:
     """Show the settings of a resource, and the values that each can have."""
-    found = every("/settings", resource=resource)
-    rows = ((each["name"], each["value"], ", ".join(each["values"])) for each in found)
-    print_table(("setting", "value", "possible values"), list(rows))
+    print_items(
+        every("/settings", resource=resource),
+        {"setting": "name", "value": "value", "possible values": lambda each: ", ".join(each["values"])},
+        output,
+    )
 
 
 def set_setting(
-    name: Annotated[str, typer.Argument(help="the name of the setting")],
-    value: Annotated[str, typer.Argument(help="the new value")],
-    resource: Resource = "organization",
+    setting: SettingName,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="the new value")],
+    resource: OnResource = "organization",
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Change a setting of a resource."""
-    answer = send_request("PUT", api_path("settings", name), body={"value": value, "resource": resource})
-    say(f"{name} is {value} ({format_revision(answer)})")
+    path = api_path("settings", setting)
+    write(
+        WriteOptions(dry_run, reason, output),
+        "PUT",
+        path,
+        f"{setting} is {value}",
+        body={"value": value, "resource": resource},
+    )

@@ -17,7 +17,7 @@ _WAIT = 0.5
 _PAGE = 10_000
 _ARROW = "application/vnd.apache.arrow.stream"
 
-Format = Literal["table", "json", "csv", "arrow"]
+RowFormat = Literal["table", "json", "csv", "arrow"]
 
 
 def register(app: typer.Typer) -> None:
@@ -27,10 +27,16 @@ def register(app: typer.Typer) -> None:
 
 def sql(
     statement: Annotated[str, typer.Argument(help="one SQL statement")],
-    limit: Annotated[int | None, typer.Option(help="the most rows to show; 100 for a table, else 1000")] = None,
-    format: Annotated[
-        Format,
-        typer.Option(help="the format of the rows; `json` is one object for each row, `arrow` is an Arrow stream"),
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="the most rows to show; 100 for a table, else 1000")
+    ] = None,
+    output: Annotated[
+        RowFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="the format of the rows; `json` is one object for each row, `arrow` is an Arrow stream",
+        ),
     ] = "table",
     param: Annotated[
         list[str] | None,
@@ -38,20 +44,21 @@ def sql(
             metavar="NAME=VALUE", help="the value of `:NAME` in the statement, as JSON or text; can be repeated"
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="the file to write; required for `arrow`, unused otherwise")
+    output_file: Annotated[
+        Path | None,
+        typer.Option("--output-file", metavar="FILE", help="the file to write; required for `arrow`, unused otherwise"),
     ] = None,
 ) -> None:
     """Run a SQL statement on Spark with your privileges. Ctrl-C cancels it."""
     body: dict[str, Any] = {"statement": statement, "parameters": dict(map(_parameter, param or ())) or None}
-    if format == "arrow":
-        _stream({**body, "limit": limit}, output)
+    if output == "arrow":
+        _stream({**body, "limit": limit}, output_file)
         return
-    limit = limit or (100 if format == "table" else 1000)
+    limit = limit or (100 if output == "table" else 1000)
     answer = _ended(send_request("POST", "/sql", body={**body, "limit": limit, "wait_seconds": _WAIT}))
     names = [each["name"] for each in answer["columns"]]
     if names:
-        {"table": _table, "json": _json, "csv": _csv}[format](names, _rows(answer))
+        {"table": _table, "json": _json, "csv": _csv}[output](names, _rows(answer))
     if answer["more"]:
         note(f"(the first {limit} rows; there are more, and `--limit` shows more)")
 
@@ -105,7 +112,7 @@ def _csv(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
 
 def _stream(body: dict[str, Any], output: Path | None) -> None:
     if output is None:
-        raise ApiError("`--format arrow` writes a file; name the file with `--output`")
+        raise ApiError("`--output arrow` writes a file; name the file with `--output-file`")
     headers = {"authorization": f"Bearer {require_token()}", "accept": _ARROW}
     with httpx.stream("POST", f"{configured_url()}/api/v1/sql", json=body, headers=headers, timeout=None) as answer:  # noqa: S113
         if answer.is_error:

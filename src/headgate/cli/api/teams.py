@@ -1,15 +1,17 @@
 """`headgate team`: the teams and domains of the ownership tree."""
 
+from itertools import chain
 from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, every, format_revision, send_request
+from headgate.cli.client import api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import print_table, say
+from headgate.cli.options import DryRun, MemberName, NewName, OutputMode, Reason
+from headgate.cli.output import format_time, print_item, print_items
+from headgate.cli.writes import WriteOptions, write
 
-Team = Annotated[str, typer.Argument(help="the name or id of the team")]
-Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of the member")]
+Team = Annotated[str, typer.Argument(metavar="TEAM", help="the team or domain, by name or id")]
 
 
 def register(app: typer.Typer) -> None:
@@ -17,38 +19,107 @@ def register(app: typer.Typer) -> None:
     teams = add_command_group(app, "team", "Teams and domains of the ownership tree, and members.")
     teams.command("list")(list_teams)
     teams.command("create")(create_team)
+    teams.command("show")(show_team)
+    teams.command("rename")(rename_team)
+    teams.command("move")(move_team)
+    teams.command("delete")(delete_team)
+    teams.command("list-members")(list_members)
     teams.command("add-member")(add_member)
     teams.command("remove-member")(remove_member)
 
 
-def list_teams() -> None:
+def list_teams(*, output: OutputMode = "table") -> None:
     """Show the teams and domains that you may see."""
-    rows = ((each["name"], each["type"]) for noun in ("domains", "teams") for each in every(f"/{noun}"))
-    print_table(("name", "type"), sorted(rows))
+    found = sorted(chain(every("/domains"), every("/teams")), key=lambda each: (each["name"], each["type"]))
+    print_items(found, {"name": "name", "type": "type"}, output)
 
 
 def create_team(
-    name: Annotated[str, typer.Argument(help="the name of the new team")],
-    parent: Annotated[str, typer.Option(help="the team or domain above the new one")] = "organization",
+    name: NewName,
+    parent: Annotated[
+        str, typer.Option("--parent", metavar="RESOURCE", help="the team or domain above the new one")
+    ] = "organization",
     *,
     domain: Annotated[
         bool, typer.Option("--domain", help="create a domain, which contains teams, in place of a team")
     ] = False,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Create a team or a domain."""
-    answer = send_request("POST", "/domains" if domain else "/teams", body={"name": name, "parent": parent})
-    say(f"{answer['name']} ({format_revision(answer)})")
+    kind, path = ("domain", "/domains") if domain else ("team", "/teams")
+    write(
+        WriteOptions(dry_run, reason, output),
+        "POST",
+        path,
+        lambda made: f"{kind} {made['name']} is created (revision {made['revision']})",
+        body={"name": name, "parent": parent},
+    )
+
+
+def show_team(team: Team, *, output: OutputMode = "table") -> None:
+    """Show a team or domain with its members."""
+    found = send_request("GET", api_path("teams", team))
+    members = ", ".join(f"{each['name']} ({each['role']})" for each in every(api_path("teams", team, "members")))
+    print_item(found, {**{key: found[key] for key in ("id", "name", "type", "parent")}, "members": members}, output)
+
+
+def rename_team(
+    team: Team, name: NewName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
+    """Rename a team or domain."""
+    path = api_path("teams", team)
+    write(WriteOptions(dry_run, reason, output), "PATCH", path, f"{team} is now {name}", body={"name": name})
+
+
+def move_team(
+    team: Team,
+    parent: Annotated[str, typer.Argument(metavar="PARENT", help="the new team or domain above")],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
+) -> None:
+    """Move a team or domain below another one."""
+    path = api_path("teams", team)
+    write(
+        WriteOptions(dry_run, reason, output), "PATCH", path, f"{team} is now below {parent}", body={"parent": parent}
+    )
+
+
+def delete_team(team: Team, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table") -> None:
+    """Delete a team or domain."""
+    path = api_path("teams", team)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"{team} is deleted")
+
+
+def list_members(team: Team, *, output: OutputMode = "table") -> None:
+    """Show the members of a team or domain."""
+    print_items(
+        every(api_path("teams", team, "members")),
+        {"name": "name", "role": "role", "expires": lambda each: format_time(each["ends"])},
+        output,
+    )
 
 
 def add_member(
-    team: Team, member: Member, role: Annotated[str, typer.Option(help="the role of the member in the team")]
+    team: Team,
+    member: MemberName,
+    role: Annotated[str, typer.Option("--role", metavar="ROLE", help="the role of the member in the team")],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Add a member to a team, or change the role of a member."""
-    answer = send_request("PUT", api_path("teams", team, "members", member), body={"role": role})
-    say(f"{member} is {role} of {team} ({format_revision(answer)})")
+    path = api_path("teams", team, "members", member)
+    write(WriteOptions(dry_run, reason, output), "PUT", path, f"{member} is {role} of {team}", body={"role": role})
 
 
-def remove_member(team: Team, member: Member) -> None:
+def remove_member(
+    team: Team, member: MemberName, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
+) -> None:
     """Remove a member from a team."""
-    answer = send_request("DELETE", api_path("teams", team, "members", member))
-    say(f"{member} is no longer in {team} ({format_revision(answer)})")
+    path = api_path("teams", team, "members", member)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"{member} is no longer in {team}")

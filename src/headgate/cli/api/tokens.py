@@ -1,15 +1,17 @@
 """`headgate token`: API tokens."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
+from headgate.cli.client import api_path, every, given_fields
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.finite_numbers import require_finite
-from headgate.cli.output import format_time, print_table, say
+from headgate.cli.options import AboutPrincipal, DryRun, OutputMode, Reason
+from headgate.cli.output import format_time, print_items
+from headgate.cli.writes import WriteOptions, write
 
-Principal = Annotated[str | None, typer.Option(help="the principal of the token; you if left out")]
+TokenId = Annotated[str, typer.Argument(metavar="TOKEN", help="the id of the token; `headgate token list` shows it")]
 
 
 def register(app: typer.Typer) -> None:
@@ -20,30 +22,43 @@ def register(app: typer.Typer) -> None:
     tokens.command("revoke")(revoke_token)
 
 
-def list_tokens(principal: Principal = None) -> None:
+def list_tokens(principal: AboutPrincipal = None, *, output: OutputMode = "table") -> None:
     """Show the tokens of a principal, without their secrets."""
-    rows = (
-        (each["id"], each["label"], format_time(each["ends"]), format_time(each["last_used"]))
-        for each in every("/tokens", principal=principal)
-    )
-    print_table(("id", "label", "expires", "last used"), list(rows))
+    columns: dict[str, Any] = {
+        "id": "id",
+        "label": "label",
+        "expires": lambda each: format_time(each["ends"]),
+        "last used": lambda each: format_time(each["last_used"]),
+    }
+    print_items(every("/tokens", principal=principal), columns, output)
 
 
 def create_token(
-    principal: Principal = None,
-    label: Annotated[str, typer.Option(help="the purpose of the token")] = "",
+    principal: AboutPrincipal = None,
+    label: Annotated[str, typer.Option("--label", metavar="TEXT", help="the purpose of the token")] = "",
     days: Annotated[
-        float | None, typer.Option(callback=require_finite, help="the number of days after which the token expires")
+        float | None,
+        typer.Option(
+            "--days", metavar="N", callback=require_finite, help="the number of days after which the token expires"
+        ),
     ] = None,
     resource: Annotated[
-        list[str] | None, typer.Option(help="the only resource the token is valid for; can be repeated")
+        list[str] | None,
+        typer.Option(
+            "--resource", metavar="RESOURCE", help="the only resource the token is valid for; can be repeated"
+        ),
     ] = None,
     action: Annotated[
-        list[str] | None, typer.Option(help="the only action the token is valid for; can be repeated")
+        list[str] | None,
+        typer.Option("--action", metavar="ACTION", help="the only action the token is valid for; can be repeated"),
     ] = None,
     replaces: Annotated[
-        str | None, typer.Option(metavar="ID", help="the id of a token to revoke at the same time")
+        str | None, typer.Option("--replaces", metavar="TOKEN", help="the id of a token to revoke at the same time")
     ] = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Create a token and print its secret, which is shown only once."""
     fields = {
@@ -54,9 +69,16 @@ def create_token(
         "actions": action,
         "replaces": replaces,
     }
-    say(send_request("POST", "/tokens", body=given_fields(fields))["token"])
+    write(
+        WriteOptions(dry_run, reason, output),
+        "POST",
+        "/tokens",
+        lambda made: str(made["token"]),
+        body=given_fields(fields),
+    )
 
 
-def revoke_token(id: Annotated[str, typer.Argument(help="the id of the token")]) -> None:
+def revoke_token(token: TokenId, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table") -> None:
     """Revoke a token. It stops working at once."""
-    say(f"the token is revoked ({format_revision(send_request('DELETE', api_path('tokens', id)))})")
+    path = api_path("tokens", token)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, "the token is revoked")

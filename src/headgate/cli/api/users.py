@@ -4,11 +4,14 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
+from headgate.cli.client import api_path, every, given_fields, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import print_table, say
+from headgate.cli.options import DryRun, FirstRole, HomeResource, NewName, OutputMode, Reason
+from headgate.cli.output import print_item, print_items
+from headgate.cli.principal_lines import lines_of_principal
+from headgate.cli.writes import WriteOptions, write
 
-Name = Annotated[str, typer.Argument(help="the name or id of the user")]
+User = Annotated[str, typer.Argument(metavar="USER", help="the user, by name or id")]
 
 
 def register(app: typer.Typer) -> None:
@@ -16,27 +19,42 @@ def register(app: typer.Typer) -> None:
     users = add_command_group(app, "user", "Users of an organization (logins: `deployment-user`).")
     users.command("list")(list_users)
     users.command("create")(create_user)
+    users.command("show")(show_user)
     users.command("delete")(delete_user)
 
 
-def list_users() -> None:
+def list_users(*, output: OutputMode = "table") -> None:
     """Show the users of the organization that you may see."""
-    print_table(("name", "roles"), [(each["name"], ", ".join(each["roles"])) for each in every("/users")])
+    print_items(every("/users"), {"name": "name", "roles": lambda each: ", ".join(each["roles"])}, output)
 
 
 def create_user(
-    name: Annotated[str, typer.Argument(help="the name of the new user")],
-    role: Annotated[str, typer.Option(help="the role of the user on the organization or the resource")] = "member",
-    resource: Annotated[
-        str | None, typer.Option(help="the resource that the user belongs to; the organization if left out")
-    ] = None,
+    name: NewName,
+    role: FirstRole = "member",
+    resource: HomeResource = None,
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    output: OutputMode = "table",
 ) -> None:
     """Create a user. A user that the deployment has already joins by an invitation (`headgate invitation create`)."""
-    fields = {"name": name, "role": role, "place": resource}
-    answer = send_request("POST", "/users", body=given_fields(fields))
-    say(f"{name} is in the organization as {role} ({format_revision(answer)})")
+    path = "/users"
+    write(
+        WriteOptions(dry_run, reason, output),
+        "POST",
+        path,
+        f"{name} is in the organization as {role}",
+        body=given_fields({"name": name, "role": role, "place": resource}),
+    )
 
 
-def delete_user(name: Name) -> None:
+def show_user(user: User, *, output: OutputMode = "table") -> None:
+    """Show a user with the groups of the user and the roles that the user holds."""
+    found = send_request("GET", api_path("users", user))
+    print_item(found, lines_of_principal(found), output)
+
+
+def delete_user(user: User, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table") -> None:
     """Delete a user from the organization. The memberships, assignments and tokens of the user are deleted too."""
-    say(f"{name} is deleted ({format_revision(send_request('DELETE', api_path('users', name)))})")
+    path = api_path("users", user)
+    write(WriteOptions(dry_run, reason, output), "DELETE", path, f"{user} is deleted")

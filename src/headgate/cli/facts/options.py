@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from headgate.cli.options import OutputMode
 from headgate.cli.output import fail
 from headgate.cli.scenarios.commands import Answering
 
@@ -45,7 +46,12 @@ class On:
         ),
     ] = field(default_factory=list[Path])
     engine: Annotated[Answering, typer.Option(help="the implementation that decides")] = Answering.ENGINE
-    json: Annotated[bool, typer.Option("--json", help="print JSON")] = False
+    output: OutputMode = "table"
+
+    @property
+    def json(self) -> bool:
+        """Whether the output is JSON."""
+        return self.output == "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +66,13 @@ class With:
         list[str],
         typer.Option(metavar="WHAT=WORD", help="another parameter of the question, for example kind=compaction"),
     ] = field(default_factory=list[str])
-    role: Annotated[str | None, typer.Option(help="the role of the assignment that the question is about")] = None
+    role: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="the role of the assignment that the question is about")
+    ] = None
     subject: Annotated[str | None, typer.Option(metavar="SUBJECT", help="the subject of the assignment")] = None
-    new_role: Annotated[str | None, typer.Option(help="the role that replaces the one of `--role`")] = None
+    new_role: Annotated[str | None, typer.Option(metavar="ROLE", help="the role that replaces the one of `--role`")] = (
+        None
+    )
 
 
 def with_options(asking: Callable[..., int]) -> Callable[..., None]:

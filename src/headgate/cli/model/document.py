@@ -24,7 +24,7 @@ def write(
             help="a shipped model, a model file, `actions` (the vocabulary) or `mistakes` (of the checker)",
         ),
     ],
-    output: OutputFile = None,
+    output_file: OutputFile = None,
 ) -> None:
     """Write a model as a page in Markdown. It has the types, switches, roles, matrix, and every rule as a sentence."""
     from headgate.model.diagnostics import ModelError
@@ -40,10 +40,10 @@ def write(
     except (OSError, UnicodeDecodeError) as error:
         fail(describe_unreadable(Path(name), error))
         sys.exit(1)
-    if output is None:
+    if output_file is None:
         write_text(page)
     else:
-        output.write_text(page, encoding="utf-8")
+        output_file.write_text(page, encoding="utf-8")
 
 
 def page_of(name: str) -> str:

@@ -7,8 +7,8 @@ import typer
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.confirmation import confirm
 from headgate.cli.local import Data, open_local_deployment, open_store
-from headgate.cli.options import PasswordStdin, Yes
-from headgate.cli.output import print_table, say
+from headgate.cli.options import OutputMode, PasswordStdin, Yes
+from headgate.cli.output import print_items, say
 from headgate.cli.passwords import read_password
 
 Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of the user")]
@@ -53,13 +53,12 @@ def set_password(name: Login, *, password_stdin: PasswordStdin = False, data: Da
     say(f"{name} has a new password")
 
 
-def list_users(data: Data = None) -> None:
+def list_users(*, data: Data = None, output: OutputMode = "table") -> None:
     """Show the users of the deployment."""
     with open_local_deployment(data) as deployment:
         found = deployment.auth_services.authentication.users()
-    print_table(
-        ("name", "login", "e-mail", "id"), [(each.name, each.login, each.email, each.principal) for each in found]
-    )
+    items = [{"id": each.principal, "name": each.name, "login": each.login, "email": each.email} for each in found]
+    print_items(items, {"name": "name", "login": "login", "e-mail": "email", "id": "id"}, output)
 
 
 def erase_user(

@@ -4,12 +4,12 @@ import os
 import sys
 import time
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
 from headgate.app.settings.settings import default_settings
 from headgate.cli.local import Data
+from headgate.cli.options import OutputMode
 from headgate.cli.output import print_table, write_json
 
 
@@ -21,17 +21,17 @@ def register(app: typer.Typer) -> None:
 def doctor(
     *,
     data: Data = None,
-    json: Annotated[bool, typer.Option("--json", help="print JSON: one object on each line")] = False,
+    output: OutputMode = "table",
 ) -> None:
     """Check the deployment, and show how to fix each fault.
 
     The command changes nothing. It checks the settings, the data folder, the store, the ports, the certificate, the clusters, the egress policy, and what
-    Spark needs. The exit code is 1 if a check fails; a warning does not change it.
+    Spark needs. `--output json` is one object on each line. The exit code is 1 if a check fails; a warning does not change it.
     """
     from headgate.app.doctor import doctor
 
     found = list(doctor(lambda: default_settings(os.environ, folder=data), os.environ, time.time()))
-    if json:
+    if output == "json":
         for each in found:
             write_json(asdict(each))
     else:

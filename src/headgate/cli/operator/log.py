@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headgate.cli.client import send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_store
-from headgate.cli.output import errors, print_table, say, write_text
+from headgate.cli.options import OutputMode
+from headgate.cli.output import errors, print_items, say, write_text
 
 if TYPE_CHECKING:
     from headgate.store.verification import VerificationResult
@@ -29,22 +30,22 @@ def register(app: typer.Typer) -> None:
 
 
 def show_log(
-    after: Annotated[int, typer.Option(help="show only entries after this revision")] = 0,
-    limit: Annotated[int, typer.Option(help="the most entries to show")] = 100,
+    after: Annotated[
+        int, typer.Option("--after", metavar="REVISION", help="show only entries after this revision")
+    ] = 0,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="the most entries to show")] = 100,
+    *,
+    output: OutputMode = "table",
 ) -> None:
-    """Show the changes of the organization, each with its actor."""
-    entries = send_request("GET", "/audit", after=after, limit=limit)["items"]
-    rows = [
-        (
-            entry["revision"],
-            datetime.fromtimestamp(entry["at"], UTC).isoformat(timespec="seconds"),
-            entry["names"].get(entry["actor"], entry["actor"] or "headgate"),
-            entry["command"],
-            ", ".join(each["change"] for each in entry["changes"]),
-        )
-        for entry in entries
-    ]
-    print_table(("revision", "at", "actor", "command", "changes"), rows)
+    """Show the changes of the organization, each with its actor. `headgate audit list` shows their reasons, too."""
+    columns: dict[str, Any] = {
+        "revision": "revision",
+        "at": lambda each: datetime.fromtimestamp(each["at"], UTC).isoformat(timespec="seconds"),
+        "actor": lambda each: each["names"].get(each["actor"], each["actor"] or "headgate"),
+        "command": "command",
+        "changes": lambda each: ", ".join(change["change"] for change in each["changes"]),
+    }
+    print_items(send_request("GET", "/audit", after=after, limit=limit)["items"], columns, output)
 
 
 def verify_logs(

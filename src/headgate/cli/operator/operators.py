@@ -6,7 +6,8 @@ import typer
 
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_local_deployment
-from headgate.cli.output import print_table, say
+from headgate.cli.options import OutputMode
+from headgate.cli.output import print_items, say
 
 Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of the user")]
 
@@ -51,11 +52,12 @@ def remove(name: Login, data: Data = None) -> None:
     say(f"{name} is no longer an operator")
 
 
-def list_operators(data: Data = None) -> None:
+def list_operators(*, data: Data = None, output: OutputMode = "table") -> None:
     """Show the operators of the deployment."""
     from headgate.control.deployment.operators import operators
 
     with open_local_deployment(data) as deployment:
         logins = deployment.auth_services.authentication
         found = [(id, logins.user(id)) for id in operators(deployment.organizations.deployment.control)]
-    print_table(("name", "login", "id"), [(user.name, user.login, id) if user else ("", "", id) for id, user in found])
+    items = [{"id": id, "name": user.name if user else "", "login": user.login if user else ""} for id, user in found]
+    print_items(items, {"name": "name", "login": "login", "id": "id"}, output)

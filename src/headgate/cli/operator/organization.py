@@ -50,7 +50,8 @@ def export_organization(
 def import_organization(
     file: File,
     name: Annotated[
-        str | None, typer.Option(help="the name of the organization in this deployment; its id if left out")
+        str | None,
+        typer.Option(metavar="NAME", help="the name of the organization in this deployment; its id if left out"),
     ] = None,
     files: Annotated[
         list[str] | None,

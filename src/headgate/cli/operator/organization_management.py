@@ -1,15 +1,15 @@
 """`headgate organization create`, `list`, `suspend`, `resume` and `delete`, on the deployment's own machine."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.filesize import decimal
 
 from headgate.cli.confirmation import confirm, require_reason
 from headgate.cli.local import Data, listed_organization, open_local_deployment
-from headgate.cli.options import DryRun, Reason, Yes
-from headgate.cli.output import fail, format_time, print_table, say
+from headgate.cli.options import DryRun, OutputMode, Reason, Yes
+from headgate.cli.output import fail, format_time, print_items, say
 
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
@@ -57,7 +57,7 @@ def create(
     say(f"`{name}` would be created" if dry_run else f"`{name}` is created ({founding.root}); its owner is {owner}")
 
 
-def list_organizations(data: Data = None) -> None:
+def list_organizations(*, data: Data = None, output: OutputMode = "table") -> None:
     """Show the organizations of the deployment."""
     from headgate.control.deployment.organization_list import describe_organization
 
@@ -66,8 +66,18 @@ def list_organizations(data: Data = None) -> None:
         found = sorted(
             (name, id, describe_organization(organizations, id)) for id, name in organizations.names_by_id.items()
         )
-    rows = [(name, each.model, each.state, format_time(each.created), id) for name, id, each in found]
-    print_table(("name", "model", "state", "created", "id"), rows)
+    items = [
+        {"id": id, "name": name, "model": each.model, "state": each.state, "created": each.created}
+        for name, id, each in found
+    ]
+    columns: dict[str, Any] = {
+        "name": "name",
+        "model": "model",
+        "state": "state",
+        "created": lambda each: format_time(each["created"]),
+        "id": "id",
+    }
+    print_items(items, columns, output)
 
 
 def suspend(
