@@ -1,6 +1,7 @@
 """Commands are spelled noun, then verb; an option means one thing; the help sets local commands apart."""
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from headgate.cli import app
+from headgate.cli.command_groups import HEADINGS
 
 LOCAL = "On the data folder of this machine"
 
@@ -160,7 +162,7 @@ def sections(*words: str) -> tuple[set[str], set[str]]:
     """Return the commands that call the API, and those that work on the data folder."""
     shown = CliRunner().invoke(app, [*words, "--help"]).stdout
     calling, _, local = shown.partition(LOCAL)
-    return _names(calling.partition("Commands:")[2]), _names(local.partition("\n")[2])
+    return _names(calling.partition("--help ")[2]), _names(local.partition("\n")[2])
 
 
 def _names(lines: str) -> set[str]:
@@ -242,6 +244,30 @@ def test_the_help_sets_local_commands_apart() -> None:
     assert {"store", "deployment-user", "operator", "organization", "serve"} <= local
     assert {"user", "token", "log", "api", "facts"} <= calling
     assert not calling & local
+
+
+def test_every_command_has_one_heading() -> None:
+    _, local = sections()
+    named = [name for names in HEADINGS.values() for name in names]
+    assert sorted([*named, *local]) == sorted({words[0] for words in ALL})
+
+
+@pytest.mark.parametrize("title", HEADINGS)
+def test_the_help_has_the_headings_of_topics(title: str) -> None:
+    assert f"\n{title}:\n" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_the_help_of_a_command_ends_with_an_example_that_is_valid(words: tuple[str, ...]) -> None:
+    command = LEAVES[words]
+    intro, _, line = (command.epilog or "").partition("Example: headgate ")
+    given = shlex.split(line)
+
+    assert intro == ""
+    assert tuple(given[: len(words)]) == words
+    command.make_context(" ".join(words), given[len(words) :])  # raises a `UsageError` for a wrong line
+    shown = " ".join(CliRunner().invoke(app, [*words, "--help"]).stdout.split())
+    assert shown.endswith(f"Example: headgate {' '.join(line.split())}")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from headgate.cli.api import (
     users,
 )
 from headgate.cli.client import ApiError
-from headgate.cli.command_groups import Grouped
+from headgate.cli.command_groups import GroupedByTopic
 from headgate.cli.deployment_url import describe_unreachable
 from headgate.cli.facts import commands as facts
 from headgate.cli.model import commands as model
@@ -57,7 +57,7 @@ from headgate.cli.output import fail
 
 app = typer.Typer(
     name="headgate",
-    cls=Grouped,
+    cls=GroupedByTopic,
     help="The access-control plane of a lakehouse: it decides about access, and Apache Spark enforces its decisions.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

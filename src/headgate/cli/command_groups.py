@@ -1,6 +1,6 @@
-"""The help of a group of commands, which lists local commands (on the data folder) apart from those that call the API."""
+"""The help of the command line: its commands under headings, and local commands (on the data folder) apart from the others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import typer
@@ -9,21 +9,48 @@ from typer.core import TyperGroup
 FOLDER = "data"
 """The parameter of a local command that names the data folder."""
 
-_API, _LOCAL = "Commands", "On the data folder of this machine (tokens and HEADGATE_URL are ignored)"
+_COMMANDS = "Commands"
+_LOCAL = "On the data folder of this machine (tokens and HEADGATE_URL are ignored)"
+
+HEADINGS: Mapping[str, tuple[str, ...]] = {
+    "Start here": ("setup", "status", "auth", "session", "sql"),
+    "Access": (
+        *("access", "request", "notification", "assignment", "role", "setting"),
+        *("agreement", "change-request", "audit", "log"),
+    ),
+    "Data and pipelines": ("resource", "database", "connection", "pipeline", "run", "lineage"),
+    "People and programs": ("user", "group", "team", "service-principal", "token", "invitation", "project"),
+    "Models and facts": ("model", "facts"),
+    "Other": ("api",),
+}
+"""The headings of `headgate --help`, each with its commands in their order; local commands have a heading of their own."""
 
 
 class Grouped(TyperGroup):
-    """A group whose help lists its commands in two sections."""
+    """A group whose help lists its local commands apart from the others."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for the local commands and one for the others, each unless it is empty."""
-        known = [(name, self.commands[name]) for name in self.list_commands(ctx) if not self.commands[name].hidden]
-        limit = formatter.width - 6 - max((len(name) for name, _ in known), default=0)
-        for title, local in ((_API, False), (_LOCAL, True)):
-            rows = [(name, each.get_short_help_str(limit)) for name, each in known if _is_local(each) is local]
-            if rows:
+        """Write the commands under their headings; no heading is empty."""
+        known = {name: self.commands[name] for name in self.list_commands(ctx) if not self.commands[name].hidden}
+        limit = formatter.width - 6 - max(map(len, known), default=0)
+        for title, names in self.headings(known).items():
+            if names:
                 with formatter.section(title):
-                    formatter.write_dl(rows)
+                    formatter.write_dl([(name, known[name].get_short_help_str(limit)) for name in names])
+
+    def headings(self, known: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the headings of the help with the names of their commands."""
+        local = [name for name, each in known.items() if _is_local(each)]
+        return {_COMMANDS: [name for name in known if name not in local], _LOCAL: local}
+
+
+class GroupedByTopic(Grouped):
+    """The command line itself, whose help has a heading for each topic."""
+
+    def headings(self, known: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return a heading for each topic, and one for the local commands."""
+        found = super().headings(known)
+        return {**{title: list(names) for title, names in HEADINGS.items()}, _LOCAL: found[_LOCAL]}
 
 
 def add_command_group(app: typer.Typer, noun: str, purpose: str) -> typer.Typer:

@@ -19,11 +19,17 @@ from headgate.cli.yaml_files import read_yaml
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     access = add_command_group(app, "access", "Questions about access, which the server answers.")
-    access.command("explain")(explain_access)
-    access.command("check")(check_access)
-    access.command("list-principals")(list_principals)
-    access.command("list-resources")(list_resources)
-    access.command("what-if")(show_impact)
+    access.command("explain", epilog="Example: headgate access explain table.select lake.raw.flights --principal ann")(
+        explain_access
+    )
+    access.command("check", epilog="Example: headgate access check table.select lake.raw.flights")(check_access)
+    access.command("list-principals", epilog="Example: headgate access list-principals table.select lake.raw.flights")(
+        list_principals
+    )
+    access.command("list-resources", epilog="Example: headgate access list-resources table.select --principal ann")(
+        list_resources
+    )
+    access.command("what-if", epilog="Example: headgate access what-if steps.yaml")(show_impact)
 
 
 def explain_access(

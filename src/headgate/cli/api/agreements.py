@@ -24,14 +24,16 @@ Consumer = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     agreements = add_command_group(app, "agreement", "Agreements to read the data of output ports of data products.")
-    agreements.command("create")(create_agreement)
-    agreements.command("list")(list_agreements)
-    agreements.command("show")(show_agreement)
-    agreements.command("approve")(approve_agreement)
-    agreements.command("reject")(reject_agreement)
-    agreements.command("change")(change_agreement)
-    agreements.command("terminate")(terminate_agreement)
-    agreements.command("delete")(delete_agreement)
+    agreements.command("create", epilog='Example: headgate agreement create orders.port --purpose "to plan"')(
+        create_agreement
+    )
+    agreements.command("list", epilog="Example: headgate agreement list --state requested")(list_agreements)
+    agreements.command("show", epilog="Example: headgate agreement show a_1")(show_agreement)
+    agreements.command("approve", epilog="Example: headgate agreement approve a_1 --until +90d")(approve_agreement)
+    agreements.command("reject", epilog="Example: headgate agreement reject a_1")(reject_agreement)
+    agreements.command("change", epilog="Example: headgate agreement change a_1 --until +90d")(change_agreement)
+    agreements.command("terminate", epilog="Example: headgate agreement terminate a_1")(terminate_agreement)
+    agreements.command("delete", epilog="Example: headgate agreement delete a_1")(delete_agreement)
 
 
 def create_agreement(

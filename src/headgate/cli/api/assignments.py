@@ -22,10 +22,16 @@ FromRequest = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     assignments = add_command_group(app, "assignment", "Assignments of roles on resources to subjects.")
-    assignments.command("create")(create_assignment)
-    assignments.command("change")(change_assignment)
-    assignments.command("delete")(delete_assignment)
-    assignments.command("list")(list_assignments)
+    assignments.command(
+        "create", epilog="Example: headgate assignment create viewer lake.raw --subject ann --until +30d"
+    )(create_assignment)
+    assignments.command(
+        "change", epilog="Example: headgate assignment change viewer lake.raw --subject ann --new-role editor"
+    )(change_assignment)
+    assignments.command("delete", epilog="Example: headgate assignment delete viewer lake.raw --subject ann")(
+        delete_assignment
+    )
+    assignments.command("list", epilog="Example: headgate assignment list --resource lake.raw")(list_assignments)
 
 
 def create_assignment(

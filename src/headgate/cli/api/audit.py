@@ -27,8 +27,8 @@ Limit = Annotated[int, typer.Option("--limit", metavar="N", help="the most entri
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     audit = add_command_group(app, "audit", "The audit: the changes with their reasons, and the recorded decisions.")
-    audit.command("list")(list_entries)
-    audit.command("list-decisions")(list_decisions)
+    audit.command("list", epilog="Example: headgate audit list --actor ann --since 2026-01-01T00:00:00Z")(list_entries)
+    audit.command("list-decisions", epilog="Example: headgate audit list-decisions --principal ann")(list_decisions)
 
 
 def list_entries(

@@ -23,10 +23,10 @@ _WAITING = ("authorization_pending", "slow_down")
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     auth = add_command_group(app, "auth", "Log in, log out, and manage your password.")
-    auth.command("login")(login)
-    auth.command("logout")(logout)
-    auth.command("whoami")(whoami)
-    auth.command("change-password")(change_password)
+    auth.command("login", epilog="Example: headgate auth login ann")(login)
+    auth.command("logout", epilog="Example: headgate auth logout")(logout)
+    auth.command("whoami", epilog="Example: headgate auth whoami")(whoami)
+    auth.command("change-password", epilog="Example: headgate auth change-password")(change_password)
 
 
 def login(

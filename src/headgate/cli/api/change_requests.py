@@ -23,11 +23,14 @@ ChangeRequest = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     requests = add_command_group(app, "change-request", "Change requests: changes of resources that need an approval.")
-    requests.command("create")(create_change_request)
-    requests.command("list")(list_change_requests)
-    requests.command("show")(show_change_request)
-    requests.command("approve")(approve_change_request)
-    requests.command("reject")(reject_change_request)
+    requests.command(
+        "create",
+        epilog='Example: headgate change-request create orders --description "all orders" --reason "it had none"',
+    )(create_change_request)
+    requests.command("list", epilog="Example: headgate change-request list --state requested")(list_change_requests)
+    requests.command("show", epilog="Example: headgate change-request show cr_1")(show_change_request)
+    requests.command("approve", epilog="Example: headgate change-request approve cr_1")(approve_change_request)
+    requests.command("reject", epilog="Example: headgate change-request reject cr_1")(reject_change_request)
 
 
 def create_change_request(

@@ -28,11 +28,16 @@ HeaderFile = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     connections = add_command_group(app, "connection", "Folders, databases and HTTP APIs that pipelines can use.")
-    connections.command("list")(list_connections)
-    connections.command("create")(create_connection)
-    connections.command("show")(show_connection)
-    connections.command("set-secret")(set_secret)
-    connections.command("delete")(delete_connection)
+    connections.command("list", epilog="Example: headgate connection list")(list_connections)
+    connections.command(
+        "create",
+        epilog="Example: headgate connection create shop --postgresql db.example.org/shop --user headgate --password-file password",
+    )(create_connection)
+    connections.command("show", epilog="Example: headgate connection show shop")(show_connection)
+    connections.command("set-secret", epilog="Example: headgate connection set-secret shop --password-file password")(
+        set_secret
+    )
+    connections.command("delete", epilog="Example: headgate connection delete shop")(delete_connection)
 
 
 def list_connections(*, output: OutputMode = "table") -> None:

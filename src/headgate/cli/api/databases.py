@@ -12,8 +12,8 @@ from headgate.cli.writes import WriteOptions, write
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     databases = add_command_group(app, "database", "Databases of the lake.")
-    databases.command("list")(list_databases)
-    databases.command("create")(create_database)
+    databases.command("list", epilog="Example: headgate database list")(list_databases)
+    databases.command("create", epilog="Example: headgate database create raw")(create_database)
 
 
 def list_databases(*, output: OutputMode = "table") -> None:

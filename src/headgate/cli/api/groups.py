@@ -16,14 +16,14 @@ Group = Annotated[str, typer.Argument(metavar="GROUP", help="the group, by name 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     groups = add_command_group(app, "group", "Groups of principals, which can hold roles.")
-    groups.command("list")(list_groups)
-    groups.command("create")(create_group)
-    groups.command("show")(show_group)
-    groups.command("rename")(rename_group)
-    groups.command("delete")(delete_group)
-    groups.command("list-members")(list_members)
-    groups.command("add-member")(add_member)
-    groups.command("remove-member")(remove_member)
+    groups.command("list", epilog="Example: headgate group list")(list_groups)
+    groups.command("create", epilog="Example: headgate group create analysts")(create_group)
+    groups.command("show", epilog="Example: headgate group show analysts")(show_group)
+    groups.command("rename", epilog="Example: headgate group rename analysts readers")(rename_group)
+    groups.command("delete", epilog="Example: headgate group delete analysts")(delete_group)
+    groups.command("list-members", epilog="Example: headgate group list-members analysts")(list_members)
+    groups.command("add-member", epilog="Example: headgate group add-member analysts ann")(add_member)
+    groups.command("remove-member", epilog="Example: headgate group remove-member analysts ann")(remove_member)
 
 
 def list_groups(*, output: OutputMode = "table") -> None:

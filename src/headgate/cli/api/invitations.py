@@ -19,10 +19,12 @@ Secret = Annotated[str, typer.Argument(metavar="INVITATION", help="the invitatio
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     invitations = add_command_group(app, "invitation", "Invitations of users into the organization.")
-    invitations.command("create")(create_invitation)
-    invitations.command("list")(list_invitations)
-    invitations.command("revoke")(revoke_invitation)
-    invitations.command("accept")(accept_invitation)
+    invitations.command("create", epilog="Example: headgate invitation create --role member")(create_invitation)
+    invitations.command("list", epilog="Example: headgate invitation list")(list_invitations)
+    invitations.command("revoke", epilog="Example: headgate invitation revoke i_1")(revoke_invitation)
+    invitations.command("accept", epilog="Example: headgate invitation accept i_1.secret --login ann")(
+        accept_invitation
+    )
 
 
 def create_invitation(

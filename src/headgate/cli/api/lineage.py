@@ -20,8 +20,8 @@ Pipeline = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     lineage = add_command_group(app, "lineage", "Lineage: what runs of pipelines read and wrote.")
-    lineage.command("show")(show_lineage)
-    lineage.command("export")(export_lineage)
+    lineage.command("show", epilog="Example: headgate lineage show lake.raw.flights")(show_lineage)
+    lineage.command("export", epilog="Example: headgate lineage export --output-file events.ndjson")(export_lineage)
 
 
 def show_lineage(of: Of, *, output: OutputMode = "table") -> None:

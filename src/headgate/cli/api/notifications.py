@@ -18,8 +18,10 @@ Notification = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     notifications = add_command_group(app, "notification", "Notifications: what waits for you, and what concerns you.")
-    notifications.command("list")(list_notifications)
-    notifications.command("dismiss")(dismiss_notification)
+    notifications.command("list", epilog="Example: headgate notification list")(list_notifications)
+    notifications.command("dismiss", epilog="Example: headgate notification dismiss request.q_1.requested")(
+        dismiss_notification
+    )
 
 
 def list_notifications(*, output: OutputMode = "table") -> None:

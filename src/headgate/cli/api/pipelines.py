@@ -31,18 +31,23 @@ STATES = {
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     pipelines = add_command_group(app, "pipeline", "Pipelines: their definitions, states and runs.")
-    pipelines.command("list")(list_pipelines)
-    pipelines.command("show")(show_pipeline)
-    pipelines.command("save")(save_pipeline)
-    pipelines.command("check")(check_pipeline)
-    pipelines.command("show-rows")(show_rows)
-    pipelines.command("delete")(delete_pipeline)
-    pipelines.command("run")(run_pipeline)
-    pipelines.command("backfill")(backfill_pipeline)
-    pipelines.command("add-stream")(add_stream)
-    pipelines.command("enable-stream")(enable_stream)
-    pipelines.command("disable-stream")(disable_stream)
-    pipelines.command("move-to-cluster")(move_to_cluster)
+    pipelines.command("list", epilog="Example: headgate pipeline list")(list_pipelines)
+    pipelines.command("show", epilog="Example: headgate pipeline show delays")(show_pipeline)
+    pipelines.command("save", epilog="Example: headgate pipeline save delays.yaml")(save_pipeline)
+    pipelines.command("check", epilog="Example: headgate pipeline check delays.yaml")(check_pipeline)
+    pipelines.command("show-rows", epilog="Example: headgate pipeline show-rows delays")(show_rows)
+    pipelines.command("delete", epilog="Example: headgate pipeline delete delays")(delete_pipeline)
+    pipelines.command("run", epilog="Example: headgate pipeline run delays")(run_pipeline)
+    pipelines.command(
+        "backfill",
+        epilog="Example: headgate pipeline backfill delays --since 2013-01-01 --until 2013-02-01 --step P7D --dry-run",
+    )(backfill_pipeline)
+    pipelines.command("add-stream", epilog="Example: headgate pipeline add-stream crm stream.yaml")(add_stream)
+    pipelines.command("enable-stream", epilog="Example: headgate pipeline enable-stream crm flights")(enable_stream)
+    pipelines.command("disable-stream", epilog="Example: headgate pipeline disable-stream crm flights")(disable_stream)
+    pipelines.command("move-to-cluster", epilog="Example: headgate pipeline move-to-cluster delays big")(
+        move_to_cluster
+    )
     for verb in STATES:
         _add_state(pipelines, verb)
 
@@ -215,7 +220,7 @@ def _add_state(pipelines: typer.Typer, verb: str) -> None:
         path = api_path("pipelines", pipeline, verb)
         write(WriteOptions(dry_run, reason, output), "POST", path, f"{pipeline}: {verb}")
 
-    pipelines.command(verb, help=STATES[verb])(change_state)
+    pipelines.command(verb, help=STATES[verb], epilog=f"Example: headgate pipeline {verb} delays")(change_state)
 
 
 def _read(file: Path) -> tuple[str, dict[str, Any]]:

@@ -16,12 +16,12 @@ Project = Annotated[str, typer.Argument(metavar="PROJECT", help="the project, by
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     projects = add_command_group(app, "project", "Projects, each under an access model.")
-    projects.command("list")(list_projects)
-    projects.command("create")(create_project)
-    projects.command("show")(show_project)
-    projects.command("rename")(rename_project)
-    projects.command("set-model")(set_model)
-    projects.command("delete")(delete_project)
+    projects.command("list", epilog="Example: headgate project list")(list_projects)
+    projects.command("create", epilog="Example: headgate project create shop")(create_project)
+    projects.command("show", epilog="Example: headgate project show shop")(show_project)
+    projects.command("rename", epilog="Example: headgate project rename shop store")(rename_project)
+    projects.command("set-model", epilog="Example: headgate project set-model shop nekt")(set_model)
+    projects.command("delete", epilog="Example: headgate project delete shop")(delete_project)
 
 
 def list_projects(*, output: OutputMode = "table") -> None:

@@ -18,7 +18,7 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("api")(api)
+    app.command("api", epilog="Example: headgate api GET /api/v1/users")(api)
 
 
 def api(

@@ -33,11 +33,13 @@ _FIELDS = ("id", "state", "action", "resource", "author", "purpose")
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     requests = add_command_group(app, "request", "Requests of access: an action on a resource, for a purpose.")
-    requests.command("create")(create_request)
-    requests.command("list")(list_requests)
-    requests.command("show")(show_request)
-    requests.command("approve")(approve_request)
-    requests.command("reject")(reject_request)
+    requests.command(
+        "create", epilog='Example: headgate request create table.select lake.raw.flights --purpose "to plan routes"'
+    )(create_request)
+    requests.command("list", epilog="Example: headgate request list --waiting")(list_requests)
+    requests.command("show", epilog="Example: headgate request show q_1")(show_request)
+    requests.command("approve", epilog="Example: headgate request approve q_1 --until +30d")(approve_request)
+    requests.command("reject", epilog="Example: headgate request reject q_1")(reject_request)
 
 
 def create_request(

@@ -22,15 +22,21 @@ ParentName = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     resources = add_command_group(app, "resource", "Resources: everything that access is decided on.")
-    resources.command("list")(list_resources)
-    resources.command("show")(show_resource)
-    resources.command("create")(create_resource)
-    resources.command("rename")(rename_resource)
-    resources.command("move")(move_resource)
-    resources.command("describe")(describe_resource)
-    resources.command("change")(change_resource)
-    resources.command("document")(document_resource)
-    resources.command("delete")(delete_resource)
+    resources.command("list", epilog="Example: headgate resource list --type table --parent lake.raw")(list_resources)
+    resources.command("show", epilog="Example: headgate resource show lake.raw.flights")(show_resource)
+    resources.command("create", epilog="Example: headgate resource create table lake.raw flights")(create_resource)
+    resources.command("rename", epilog="Example: headgate resource rename lake.raw.flights journeys")(rename_resource)
+    resources.command("move", epilog="Example: headgate resource move lake.raw.flights lake.shop --dry-run")(
+        move_resource
+    )
+    resources.command(
+        "describe", epilog='Example: headgate resource describe lake.raw.flights "every flight since 2013"'
+    )(describe_resource)
+    resources.command("change", epilog="Example: headgate resource change lake.raw.flights details.yaml")(
+        change_resource
+    )
+    resources.command("document", epilog="Example: headgate resource document orders contract.yaml")(document_resource)
+    resources.command("delete", epilog="Example: headgate resource delete lake.raw.flights")(delete_resource)
 
 
 def list_resources(

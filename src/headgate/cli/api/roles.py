@@ -17,9 +17,9 @@ Permissions = Annotated[list[str], typer.Argument(metavar="PERMISSION...", help=
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     roles = add_command_group(app, "role", "Roles of the access models and of the organization.")
-    roles.command("list")(list_roles)
-    roles.command("set")(set_role)
-    roles.command("delete")(delete_role)
+    roles.command("list", epilog="Example: headgate role list")(list_roles)
+    roles.command("set", epilog="Example: headgate role set lead TEAM_EDIT TEAM_ADD")(set_role)
+    roles.command("delete", epilog="Example: headgate role delete viewer")(delete_role)
 
 
 def list_roles(*, output: OutputMode = "table") -> None:

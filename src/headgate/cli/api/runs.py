@@ -21,11 +21,11 @@ _get = partial(send_request, "GET")
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     runs = add_command_group(app, "run", "Runs of pipelines.")
-    runs.command("list")(list_runs)
-    runs.command("show")(show_run)
-    runs.command("show-log")(show_log)
-    runs.command("cancel")(cancel_run)
-    runs.command("retry")(retry_run)
+    runs.command("list", epilog="Example: headgate run list --pipeline delays --state failed")(list_runs)
+    runs.command("show", epilog="Example: headgate run show r_1")(show_run)
+    runs.command("show-log", epilog="Example: headgate run show-log r_1 --follow")(show_log)
+    runs.command("cancel", epilog="Example: headgate run cancel r_1")(cancel_run)
+    runs.command("retry", epilog="Example: headgate run retry r_1")(retry_run)
 
 
 def list_runs(

@@ -18,11 +18,15 @@ Program = Annotated[str, typer.Argument(metavar="SERVICE-PRINCIPAL", help="the s
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     programs = add_command_group(app, "service-principal", "Service principals: programs with tokens of their own.")
-    programs.command("list")(list_service_principals)
-    programs.command("create")(create_service_principal)
-    programs.command("show")(show_service_principal)
-    programs.command("change")(change_service_principal)
-    programs.command("delete")(delete_service_principal)
+    programs.command("list", epilog="Example: headgate service-principal list")(list_service_principals)
+    programs.command("create", epilog="Example: headgate service-principal create loader --role member")(
+        create_service_principal
+    )
+    programs.command("show", epilog="Example: headgate service-principal show loader")(show_service_principal)
+    programs.command("change", epilog="Example: headgate service-principal change loader --until +90d")(
+        change_service_principal
+    )
+    programs.command("delete", epilog="Example: headgate service-principal delete loader")(delete_service_principal)
 
 
 def list_service_principals(*, output: OutputMode = "table") -> None:

@@ -15,8 +15,8 @@ from headgate.cli.session_file import forget, kept_session
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     sessions = add_command_group(app, "session", "Your login sessions.")
-    sessions.command("list")(list_sessions)
-    sessions.command("delete")(delete_session)
+    sessions.command("list", epilog="Example: headgate session list")(list_sessions)
+    sessions.command("delete", epilog="Example: headgate session delete s_1")(delete_session)
 
 
 def list_sessions(*, output: OutputMode = "table") -> None:

@@ -21,8 +21,8 @@ SettingName = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     settings = add_command_group(app, "setting", "Settings of resources: the switches of the access models.")
-    settings.command("list")(list_settings)
-    settings.command("set")(set_setting)
+    settings.command("list", epilog="Example: headgate setting list --resource organization")(list_settings)
+    settings.command("set", epilog="Example: headgate setting set change_process true")(set_setting)
 
 
 def list_settings(resource: OnResource = "organization", *, output: OutputMode = "table") -> None:

@@ -22,7 +22,7 @@ RowFormat = Literal["table", "json", "csv", "arrow"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("sql")(sql)
+    app.command("sql", epilog='Example: headgate sql "SELECT count(*) FROM lake.raw.flights" --output json')(sql)
 
 
 def sql(

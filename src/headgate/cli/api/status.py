@@ -13,7 +13,7 @@ from headgate.spark.connect_address import connect_address
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("status")(status)
+    app.command("status", epilog="Example: headgate status")(status)
 
 
 def status() -> None:

@@ -17,15 +17,15 @@ Team = Annotated[str, typer.Argument(metavar="TEAM", help="the team or domain, b
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     teams = add_command_group(app, "team", "Teams and domains of the ownership tree, and members.")
-    teams.command("list")(list_teams)
-    teams.command("create")(create_team)
-    teams.command("show")(show_team)
-    teams.command("rename")(rename_team)
-    teams.command("move")(move_team)
-    teams.command("delete")(delete_team)
-    teams.command("list-members")(list_members)
-    teams.command("add-member")(add_member)
-    teams.command("remove-member")(remove_member)
+    teams.command("list", epilog="Example: headgate team list")(list_teams)
+    teams.command("create", epilog="Example: headgate team create shop --parent sales")(create_team)
+    teams.command("show", epilog="Example: headgate team show sales")(show_team)
+    teams.command("rename", epilog="Example: headgate team rename sales retail")(rename_team)
+    teams.command("move", epilog="Example: headgate team move sales.shop retail")(move_team)
+    teams.command("delete", epilog="Example: headgate team delete sales")(delete_team)
+    teams.command("list-members", epilog="Example: headgate team list-members sales")(list_members)
+    teams.command("add-member", epilog="Example: headgate team add-member sales ann --role editor")(add_member)
+    teams.command("remove-member", epilog="Example: headgate team remove-member sales ann")(remove_member)
 
 
 def list_teams(*, output: OutputMode = "table") -> None:

@@ -17,9 +17,9 @@ TokenId = Annotated[str, typer.Argument(metavar="TOKEN", help="the id of the tok
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     tokens = add_command_group(app, "token", "API tokens of users and service principals.")
-    tokens.command("list")(list_tokens)
-    tokens.command("create")(create_token)
-    tokens.command("revoke")(revoke_token)
+    tokens.command("list", epilog="Example: headgate token list --principal loader")(list_tokens)
+    tokens.command("create", epilog="Example: headgate token create --principal loader --days 90")(create_token)
+    tokens.command("revoke", epilog="Example: headgate token revoke t_1")(revoke_token)
 
 
 def list_tokens(principal: AboutPrincipal = None, *, output: OutputMode = "table") -> None:

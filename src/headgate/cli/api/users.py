@@ -17,10 +17,10 @@ User = Annotated[str, typer.Argument(metavar="USER", help="the user, by name or 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     users = add_command_group(app, "user", "Users of an organization (logins: `deployment-user`).")
-    users.command("list")(list_users)
-    users.command("create")(create_user)
-    users.command("show")(show_user)
-    users.command("delete")(delete_user)
+    users.command("list", epilog="Example: headgate user list")(list_users)
+    users.command("create", epilog="Example: headgate user create ann --role member")(create_user)
+    users.command("show", epilog="Example: headgate user show ann")(show_user)
+    users.command("delete", epilog="Example: headgate user delete ann")(delete_user)
 
 
 def list_users(*, output: OutputMode = "table") -> None:

@@ -26,13 +26,21 @@ Place = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     facts = add_command_group(app, "facts", "Facts files: questions about access without a server.")
-    facts.command("export")(export_facts)
-    facts.command("check")(with_options(check))
-    facts.command("list-resources")(with_options(list_resources))
-    facts.command("list-principals")(with_options(list_principals))
-    facts.command("explain")(with_options(explain))
-    facts.command("what-if")(with_options(what_if))
-    facts.command("diff")(with_options(diff))
+    facts.command("export", epilog="Example: headgate facts export .headgate")(export_facts)
+    facts.command(
+        "check", epilog="Example: headgate facts check facts.jsonl table.select lake.raw.flights --principal p_1"
+    )(with_options(check))
+    facts.command(
+        "list-resources", epilog="Example: headgate facts list-resources facts.jsonl table.select --principal p_1"
+    )(with_options(list_resources))
+    facts.command(
+        "list-principals", epilog="Example: headgate facts list-principals facts.jsonl table.select lake.raw.flights"
+    )(with_options(list_principals))
+    facts.command(
+        "explain", epilog="Example: headgate facts explain facts.jsonl table.select lake.raw.flights --principal p_1"
+    )(with_options(explain))
+    facts.command("what-if", epilog="Example: headgate facts what-if facts.jsonl changes.jsonl")(with_options(what_if))
+    facts.command("diff", epilog="Example: headgate facts diff facts.jsonl 40 --revision 42")(with_options(diff))
 
 
 def check(facts: Facts, action: Action, resource: Place, principal: Principal, more: With, on: On) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("check")(check_files)
+    app.command("check", epilog="Example: headgate model check harbour.yaml")(check_files)
 
 
 def check_files(

@@ -13,7 +13,7 @@ Model = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped model
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("diff")(with_options(diff))
+    app.command("diff", epilog="Example: headgate model diff nekt harbour.yaml facts.jsonl")(with_options(diff))
 
 
 def diff(

@@ -13,7 +13,7 @@ from headgate.cli.output import fail, write_text
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("document")(write)
+    app.command("document", epilog="Example: headgate model document harbour.yaml --output-file harbour.md")(write)
 
 
 def write(

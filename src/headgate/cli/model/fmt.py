@@ -12,7 +12,7 @@ from headgate.cli.output import fail, say
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("fmt")(format_files)
+    app.command("fmt", epilog="Example: headgate model fmt harbour.yaml --check")(format_files)
 
 
 def format_files(

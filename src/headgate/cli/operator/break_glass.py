@@ -21,7 +21,10 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     group = add_command_group(app, "break-glass", "Emergency access: founder privileges for a short time.")
-    group.command("grant")(grant_break_glass)
+    group.command(
+        "grant",
+        epilog='Example: headgate break-glass grant ann --organization acme --hours 4 --reason "no owner is left"',
+    )(grant_break_glass)
 
 
 def grant_break_glass(

@@ -32,7 +32,7 @@ COLUMNS = ("table", "location", "snapshots", "columns", "result")
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     catalogs = add_command_group(app, "catalog", "Import the tables of other Iceberg catalogs.")
-    catalogs.command("import")(import_catalog)
+    catalogs.command("import", epilog="Example: headgate catalog import --from prod --dry-run")(import_catalog)
 
 
 def import_catalog(

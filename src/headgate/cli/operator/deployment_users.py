@@ -17,10 +17,10 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     users = add_command_group(app, "deployment-user", "Logins, each of a `user` in any number of organizations.")
-    users.command("create")(create_user)
-    users.command("set-password")(set_password)
-    users.command("list")(list_users)
-    users.command("erase")(erase_user)
+    users.command("create", epilog="Example: headgate deployment-user create ann")(create_user)
+    users.command("set-password", epilog="Example: headgate deployment-user set-password ann")(set_password)
+    users.command("list", epilog="Example: headgate deployment-user list")(list_users)
+    users.command("erase", epilog="Example: headgate deployment-user erase ann")(erase_user)
 
 
 def create_user(

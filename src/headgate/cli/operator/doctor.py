@@ -15,7 +15,7 @@ from headgate.cli.output import print_table, write_json
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor")(doctor)
+    app.command("doctor", epilog="Example: headgate doctor")(doctor)
 
 
 def doctor(

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     logs = add_command_group(app, "log", "The log of changes: show, seal and verify it.")
-    logs.command("show")(show_log)
-    logs.command("verify")(verify_logs)
-    logs.command("accept")(accept_logs)
-    logs.command("seal")(seal_logs)
-    logs.command("rotate-key")(rotate_seal_key)
+    logs.command("show", epilog="Example: headgate log show --limit 20")(show_log)
+    logs.command("verify", epilog="Example: headgate log verify --seal seals.jsonl")(verify_logs)
+    logs.command("accept", epilog="Example: headgate log accept")(accept_logs)
+    logs.command("seal", epilog="Example: headgate log seal")(seal_logs)
+    logs.command("rotate-key", epilog="Example: headgate log rotate-key")(rotate_seal_key)
 
 
 def show_log(

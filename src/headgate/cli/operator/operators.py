@@ -15,9 +15,9 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     operators = add_command_group(app, "operator", "Operators: users that manage the organizations.")
-    operators.command("add")(add)
-    operators.command("remove")(remove)
-    operators.command("list")(list_operators)
+    operators.command("add", epilog="Example: headgate operator add ann")(add)
+    operators.command("remove", epilog="Example: headgate operator remove ann")(remove)
+    operators.command("list", epilog="Example: headgate operator list")(list_operators)
 
 
 def add(name: Login, data: Data = None) -> None:

@@ -24,8 +24,8 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     organizations = add_command_group(app, "organization", "Organizations of the deployment.")
     organization_management.register(organizations)
-    organizations.command("export")(export_organization)
-    organizations.command("import")(import_organization)
+    organizations.command("export", epilog="Example: headgate organization export acme acme.tar")(export_organization)
+    organizations.command("import", epilog="Example: headgate organization import acme.tar")(import_organization)
 
 
 def export_organization(

@@ -23,11 +23,15 @@ Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the name or id of
 
 def register(organizations: typer.Typer) -> None:
     """Add the commands to their group."""
-    organizations.command("create")(create)
-    organizations.command("list")(list_organizations)
-    organizations.command("suspend")(suspend)
-    organizations.command("resume")(resume)
-    organizations.command("delete")(delete)
+    organizations.command("create", epilog="Example: headgate organization create acme --model nekt --owner ann")(
+        create
+    )
+    organizations.command("list", epilog="Example: headgate organization list")(list_organizations)
+    organizations.command("suspend", epilog='Example: headgate organization suspend acme --reason "it is not paid"')(
+        suspend
+    )
+    organizations.command("resume", epilog="Example: headgate organization resume acme")(resume)
+    organizations.command("delete", epilog="Example: headgate organization delete acme")(delete)
 
 
 def create(

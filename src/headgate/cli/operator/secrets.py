@@ -13,7 +13,7 @@ from headgate.cli.output import errors, fail, print_table, say
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     secrets = add_command_group(app, "secret", "Secrets of connections, and the key that encrypts them.")
-    secrets.command("rotate-key")(rotate_key)
+    secrets.command("rotate-key", epilog="Example: headgate secret rotate-key")(rotate_key)
 
 
 def rotate_key(

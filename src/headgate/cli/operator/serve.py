@@ -36,10 +36,10 @@ SparkPort = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("setup")(setup)
-    app.command("serve")(serve)
-    app.command("worker")(worker)
-    app.command("demo")(demo)
+    app.command("setup", epilog="Example: headgate setup")(setup)
+    app.command("serve", epilog="Example: headgate serve")(serve)
+    app.command("worker", epilog="Example: headgate worker")(worker)
+    app.command("demo", epilog="Example: headgate demo")(demo)
 
 
 def setup(

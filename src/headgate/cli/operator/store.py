@@ -22,8 +22,8 @@ _ELSEWHERE = (
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     store = add_command_group(app, "store", "Backup and restore of the embedded store.")
-    store.command("backup")(back_up_store)
-    store.command("restore")(restore_store)
+    store.command("backup", epilog="Example: headgate store backup copy.db")(back_up_store)
+    store.command("restore", epilog="Example: headgate store restore copy.db")(restore_store)
 
 
 def back_up_store(file: Annotated[Path, typer.Argument(help="the file to create")], data: Data = None) -> None:

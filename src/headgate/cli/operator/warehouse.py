@@ -19,7 +19,7 @@ COLUMNS = ("organization", "table", "bytes", "result")
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     warehouse = add_command_group(app, "warehouse", "The warehouse: the files of the tables.")
-    warehouse.command("move")(move_tables)
+    warehouse.command("move", epilog="Example: headgate warehouse move --dry-run")(move_tables)
 
 
 def move_tables(

@@ -34,7 +34,7 @@ class Entry(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("test")(run_folders)
+    app.command("test", epilog="Example: headgate model test harbour.yaml")(run_folders)
 
 
 def run_folders(
