@@ -29,7 +29,7 @@ FEWEST_WORDS: Final = 3
 _CODE = re.compile(
     r"\s*(?:<|SELECT |CREATE |DROP |INSERT |ALTER |UPDATE |DELETE FROM |WITH |CALL |[\^(]|[A-Z_]+ [A-Z_]+ )|.*[;{}]\n"
 )
-_SCALA = re.compile(r'//[^\n]*|/\*.*?\*/|"""(.*?)"""|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
+_SCALA = re.compile(r'//[^\n]*|/\*.*?\*/|"""(.*?)"""|"((?:\$\{[^}\n]*\}|[^"\\\n]|\\.)*)"', re.DOTALL)
 _JOINED = re.compile(r'"\s*\+\s*s?"')
 _ERROR = re.compile(r"Error$|^Refusal$|^(?:problem\w*|fail|_?refuse\w*|bad_request|Misfit|Finding|deny\w*)$")
 
