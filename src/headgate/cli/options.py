@@ -5,30 +5,52 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.completion import complete_principal, complete_resource, complete_role, complete_subject
 from headgate.cli.output import OutputFormat
 
 NewName = Annotated[str, typer.Argument(metavar="NAME", help="the new name")]
 Subject = Annotated[
-    str, typer.Option("--subject", metavar="SUBJECT", help="the user, service principal, group or team, by name or id")
+    str,
+    typer.Option(
+        "--subject",
+        metavar="SUBJECT",
+        autocompletion=complete_subject,
+        help="the user, service principal, group or team, by name or id",
+    ),
 ]
 AboutPrincipal = Annotated[
     str | None,
     typer.Option(
-        "--principal", metavar="PRINCIPAL", help="the user or service principal, by name or id; you if left out"
+        "--principal",
+        metavar="PRINCIPAL",
+        autocompletion=complete_principal,
+        help="the user or service principal, by name or id; you if left out",
     ),
 ]
 RoleName = Annotated[
-    str, typer.Argument(metavar="ROLE", help="a role of the model, for example viewer, editor or manager")
+    str,
+    typer.Argument(
+        metavar="ROLE", autocompletion=complete_role, help="a role of the model, for example viewer, editor or manager"
+    ),
 ]
-MemberName = Annotated[str, typer.Argument(metavar="MEMBER", help="the member, by name or id")]
+MemberName = Annotated[
+    str, typer.Argument(metavar="MEMBER", autocompletion=complete_principal, help="the member, by name or id")
+]
 FirstRole = Annotated[
-    str, typer.Option("--role", metavar="ROLE", help="the role of the user on the organization or the resource")
+    str,
+    typer.Option(
+        "--role",
+        metavar="ROLE",
+        autocompletion=complete_role,
+        help="the role of the user on the organization or the resource",
+    ),
 ]
 HomeResource = Annotated[
     str | None,
     typer.Option(
         "--resource",
         metavar="RESOURCE",
+        autocompletion=complete_resource,
         help="the resource that the principal belongs to; the organization if left out",
     ),
 ]
@@ -36,11 +58,16 @@ ActionName = Annotated[str, typer.Argument(metavar="ACTION", help="an action, fo
 ResourceName = Annotated[
     str,
     typer.Argument(
-        metavar="RESOURCE", help="a resource by name or id, for example lake.raw.flights, organization, or a connection"
+        metavar="RESOURCE",
+        autocompletion=complete_resource,
+        help="a resource by name or id, for example lake.raw.flights, organization, or a connection",
     ),
 ]
 OnlyResource = Annotated[
-    str | None, typer.Option("--resource", metavar="RESOURCE", help="show only entries about this resource")
+    str | None,
+    typer.Option(
+        "--resource", metavar="RESOURCE", autocompletion=complete_resource, help="show only entries about this resource"
+    ),
 ]
 OnlyAction = Annotated[
     str | None, typer.Option("--action", metavar="ACTION", help="show only entries about this action")

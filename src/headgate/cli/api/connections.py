@@ -7,6 +7,7 @@ import typer
 
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_connection
 from headgate.cli.errors import describe_unreadable
 from headgate.cli.options import DryRun, NewName, OutputMode, Reason
 from headgate.cli.output import print_item, print_items
@@ -14,7 +15,9 @@ from headgate.cli.writes import WriteOptions, write
 
 _DEFAULT_PORT = 5432
 
-ConnectionName = Annotated[str, typer.Argument(metavar="CONNECTION", help="the connection, by name or id")]
+ConnectionName = Annotated[
+    str, typer.Argument(metavar="CONNECTION", autocompletion=complete_connection, help="the connection, by name or id")
+]
 PasswordFile = Annotated[
     Path | None,
     typer.Option("--password-file", metavar="FILE", help="a file with the password; `-` reads it from stdin"),

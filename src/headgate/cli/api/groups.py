@@ -6,11 +6,12 @@ import typer
 
 from headgate.cli.client import api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_group
 from headgate.cli.options import DryRun, MemberName, NewName, OutputMode, Reason
 from headgate.cli.output import print_item, print_items
 from headgate.cli.writes import WriteOptions, write
 
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="the group, by name or id")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=complete_group, help="the group, by name or id")]
 
 
 def register(app: typer.Typer) -> None:

@@ -9,12 +9,15 @@ import yaml
 from headgate.cli.api.runs import begin_run
 from headgate.cli.client import ApiError, api_path, every, send_request, send_write
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_pipeline
 from headgate.cli.options import Detach, DryRun, OutputMode, Reason
 from headgate.cli.output import print_items, print_table, say, write_json
 from headgate.cli.writes import WriteOptions, write
 from headgate.cli.yaml_files import read_yaml
 
-PipelineName = Annotated[str, typer.Argument(metavar="PIPELINE", help="the pipeline, by name or id")]
+PipelineName = Annotated[
+    str, typer.Argument(metavar="PIPELINE", autocompletion=complete_pipeline, help="the pipeline, by name or id")
+]
 DefinitionFile = Annotated[Path, typer.Argument(metavar="FILE", help="a YAML file with the definition; `-` is stdin")]
 StreamName = Annotated[str, typer.Argument(metavar="STREAM", help="the name of the stream")]
 

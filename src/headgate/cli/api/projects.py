@@ -6,11 +6,14 @@ import typer
 
 from headgate.cli.client import api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_project
 from headgate.cli.options import DryRun, NewName, OutputMode, Reason
 from headgate.cli.output import print_item, print_items
 from headgate.cli.writes import WriteOptions, write
 
-Project = Annotated[str, typer.Argument(metavar="PROJECT", help="the project, by name or id")]
+Project = Annotated[
+    str, typer.Argument(metavar="PROJECT", autocompletion=complete_project, help="the project, by name or id")
+]
 
 
 def register(app: typer.Typer) -> None:

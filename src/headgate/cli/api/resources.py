@@ -8,6 +8,7 @@ import typer
 
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_resource
 from headgate.cli.options import DryRun, NewName, OutputMode, Reason, ResourceName
 from headgate.cli.output import print_item, print_items, say, write_json
 from headgate.cli.writes import WriteOptions, write
@@ -15,7 +16,11 @@ from headgate.cli.yaml_files import read_yaml
 
 ParentName = Annotated[
     str,
-    typer.Argument(metavar="PARENT", help="the resource above, by name or id, for example lake.raw or organization"),
+    typer.Argument(
+        metavar="PARENT",
+        autocompletion=complete_resource,
+        help="the resource above, by name or id, for example lake.raw or organization",
+    ),
 ]
 
 

@@ -6,13 +6,21 @@ import typer
 
 from headgate.cli.client import ApiError, api_path, every, given_fields, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_service_principal
 from headgate.cli.options import DryRun, HomeResource, NewName, OutputMode, Reason, Until
 from headgate.cli.output import format_time, print_item, print_items
 from headgate.cli.principal_lines import lines_of_principal
 from headgate.cli.times import parse_end
 from headgate.cli.writes import WriteOptions, write
 
-Program = Annotated[str, typer.Argument(metavar="SERVICE-PRINCIPAL", help="the service principal, by name or id")]
+Program = Annotated[
+    str,
+    typer.Argument(
+        metavar="SERVICE-PRINCIPAL",
+        autocompletion=complete_service_principal,
+        help="the service principal, by name or id",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:

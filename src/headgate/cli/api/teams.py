@@ -7,11 +7,14 @@ import typer
 
 from headgate.cli.client import api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_team
 from headgate.cli.options import DryRun, MemberName, NewName, OutputMode, Reason
 from headgate.cli.output import format_time, print_item, print_items
 from headgate.cli.writes import WriteOptions, write
 
-Team = Annotated[str, typer.Argument(metavar="TEAM", help="the team or domain, by name or id")]
+Team = Annotated[
+    str, typer.Argument(metavar="TEAM", autocompletion=complete_team, help="the team or domain, by name or id")
+]
 
 
 def register(app: typer.Typer) -> None:

@@ -6,12 +6,13 @@ import typer
 
 from headgate.cli.client import api_path, every, given_fields, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.completion import complete_user
 from headgate.cli.options import DryRun, FirstRole, HomeResource, NewName, OutputMode, Reason
 from headgate.cli.output import print_item, print_items
 from headgate.cli.principal_lines import lines_of_principal
 from headgate.cli.writes import WriteOptions, write
 
-User = Annotated[str, typer.Argument(metavar="USER", help="the user, by name or id")]
+User = Annotated[str, typer.Argument(metavar="USER", autocompletion=complete_user, help="the user, by name or id")]
 
 
 def register(app: typer.Typer) -> None:
