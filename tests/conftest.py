@@ -4,7 +4,7 @@ import gc
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from headgate.facts.ids import ResourceId
 from headgate.lake.metadata_files import MetadataFile, MetadataFiles
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.prepare import Toolchain, default_cache, default_jars_folder, prepare
+from tests.driver_logs import driver_log_tails
 from tests.lake.java import java_reader
 
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
@@ -78,6 +79,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if IN_CI:
         pytest.fail(prepared, pytrace=False)
     pytest.skip(prepared)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the driver's log to the report of a failing test on Spark."""
+    report = yield
+    if report.failed and item.get_closest_marker("spark") is not None:
+        factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
+        report.sections += driver_log_tails(factory.getbasetemp(), call.start)
+    return report
 
 
 def pytest_sessionfinish() -> None:
