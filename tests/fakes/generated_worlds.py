@@ -1,4 +1,4 @@
-"""Small worlds and questions from Hypothesis: databases, tables, pipelines and assignments, sensible and not."""
+"""Small worlds and questions from Hypothesis: databases, tables, pipelines and assignments, plausible or not."""
 
 from collections.abc import Iterator
 
@@ -45,14 +45,14 @@ few = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-"""The same few examples at every run: what fails here fails for everybody."""
+"""Use the same few examples at every run, so that a failure is reproducible on every machine."""
 
 PRINCIPALS = (OWNER, ADMIN, MEMBER, OTHER, STRANGER)
 DATABASES = (ResourceId("a"), ResourceId("b"))
 DATA = tuple(ResourceId(id) for id in ("a.t", "a.u", "a.v", "b.t", "b.u"))
 PIPELINES = (ResourceId("s"), ResourceId("q"))
 GONE = ResourceId("gone")
-"""What a pipeline names and is not there."""
+"""A resource that a pipeline names and that does not exist."""
 
 RESOURCES = (ROOT, PROJECT, LAKE, *DATABASES, *DATA, *PIPELINES, PLACE)
 TOKEN, RUN = TokenId("token"), RunId("run")
@@ -99,7 +99,7 @@ ASSIGNMENTS: st.SearchStrategy[RoleAssigned] = st.one_of(
         st.sampled_from((None, NOW, NOW + 1)),
     ),
 )
-"""Mostly levels on data; also roles where they cannot be assigned, of another model, ended, and of no model."""
+"""Mostly levels on data; also roles assigned to the wrong type, from another model, expired, or from no model."""
 
 _CHANGES: st.SearchStrategy[list[Change]] = st.tuples(
     st.lists(ASSIGNMENTS, min_size=3, max_size=8),
@@ -119,7 +119,7 @@ _ON = st.dictionaries(
 
 
 def questions(callers: st.SearchStrategy[Caller]) -> st.SearchStrategy[Question]:
-    """Questions of these callers: half of them sensible, half of them anything."""
+    """Draw questions of these callers: half of them plausible, half of them arbitrary."""
     return st.one_of(
         st.sampled_from(tuple(_sensible())).flatmap(
             lambda pair: st.builds(Question, callers, st.just(pair[0]), st.just(pair[1]), _ON)

@@ -1,4 +1,4 @@
-"""Nekt's rules a second time, as MODELS 1.2 to 1.5 state them: slow, obvious, and only for tests."""
+"""A second implementation of Nekt's rules, as MODELS 1.2 to 1.5 state them: slow, obvious, and only for tests."""
 
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
@@ -9,7 +9,7 @@ _DATA = ("database", "table", "volume")
 
 
 def organization_roles(facts: Snapshot, principal: PrincipalId) -> set[str]:
-    """Return owner, admin, member as far as the principal holds them; groups cannot."""
+    """Return which of owner, admin and member the principal holds; groups cannot hold them."""
     return {
         role for role in ("owner", "admin", "member") if _has(facts, [principal, *facts.groups_of(principal)], role)
     }

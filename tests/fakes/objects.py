@@ -1,4 +1,4 @@
-"""An object store in memory, as PyIceberg sees one: whole objects under names, no folders, no links."""
+"""An object store in memory, as PyIceberg uses one: whole objects by name, without folders or links."""
 
 import io
 from typing import cast
@@ -6,7 +6,7 @@ from typing import cast
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStream
 
 OBJECTS: dict[str, bytes] = {}
-"""What the store holds; PyIceberg makes its FileIO by name, so that it cannot be handed in."""
+"""The contents of the store. A global: PyIceberg creates its FileIO by class name, so a store cannot be passed in."""
 
 
 class _Object(InputFile, OutputFile):
@@ -31,7 +31,7 @@ class _Object(InputFile, OutputFile):
 
 
 class _Writing(io.BytesIO):
-    """An object is there once it is written whole."""
+    """An object that is being written; it exists in the store only once it is complete."""
 
     def __init__(self, location: str) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class _Writing(io.BytesIO):
 
 
 class ObjectsIO(FileIO):
-    """PyIceberg's way to the store."""
+    """PyIceberg's `FileIO` for the store."""
 
     def new_input(self, location: str) -> InputFile:
         return _Object(location)

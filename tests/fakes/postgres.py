@@ -1,4 +1,4 @@
-"""A server of PostgreSQL's protocol that takes what a client is willing to send: its password and its certificate."""
+"""A server of PostgreSQL's protocol that receives the client's password and certificate."""
 
 import socket
 import ssl
@@ -11,15 +11,18 @@ from typing import Final
 
 TLS: Final = 80877103
 GSS: Final = 80877104
-"""The codes by which a client asks for encryption."""
+"""The request codes with which a client asks for encryption."""
 CLEARTEXT, GSSAPI, SSPI = 3, 7, 9
-"""The codes by which a server asks a client to authenticate."""
+"""The codes with which a server demands authentication from a client."""
 _PATIENCE = 10
 
 
 @dataclass
 class Received:
-    """What clients sent. `startup` are the parameters of the session, and `answers` what followed the server's demand."""
+    """The data that clients sent.
+
+    `startup` has the session parameters, and `answers` the replies to the server's demand.
+    """
 
     port: int
     requests: list[int] = field(default_factory=list[int])
@@ -30,7 +33,7 @@ class Received:
 
 @contextmanager
 def postgres_that_asks(demand: int, tls: ssl.SSLContext | None = None) -> Iterator[Received]:
-    """Serve on a free port of loopback, and ask every client to authenticate in that way."""
+    """Serve on a free port of the loopback interface, and demand this kind of authentication from every client."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         received = Received(listening.getsockname()[1])
         thread = threading.Thread(target=_serve, args=(listening, received, demand, tls), daemon=True)

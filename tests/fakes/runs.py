@@ -1,4 +1,4 @@
-"""Runs begun and ended as a worker does it, for tests that do without one, or beside one."""
+"""Runs started and ended as a worker does it, for tests without a worker or in addition to one."""
 
 from dataclasses import replace
 
@@ -9,21 +9,21 @@ from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunRow, RunUpdate
 from headgate.control.pipelines.runs import EndRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 
-_SECRET = "secret"  # noqa: S105 (everybody knows this one)
+_SECRET = "secret"  # noqa: S105 (a public value of the tests)
 _LEASE = 3600.0
 
 
 def there(store: Store, run: RunId) -> RunRow:
-    """Return a run that is known to be there."""
+    """Return a run that must exist."""
     row = store.run(run)
     assert row is not None, run
     return row
 
 
 def begin(control: Control, store: Store, run: RunId, pipeline: ResourceId, cluster: str = "") -> str:
-    """Begin an attempt, be it the first or not; return what its session presents."""
+    """Start an attempt, the first or a later one; return the secret that its session presents."""
     before, now = store.run(run), control.now
-    # Not due for long, so that no worker is faster.
+    # Due far in the future, so that no worker takes the run first.
     waiting = replace(before or RunRow(run, pipeline, QUEUED, "manual", None, now, now), state=QUEUED, due=now + 1e9)
     store.put_run(RunUpdate(waiting, before))
     control.execute(StartRun(replace(waiting, due=now), "test", now + _LEASE, _SECRET, 100, cluster), None)
@@ -33,5 +33,5 @@ def begin(control: Control, store: Store, run: RunId, pipeline: ResourceId, clus
 
 
 def end(control: Control, store: Store, run: RunId, state: str = "succeeded", why: str = "") -> None:
-    """End the attempt under way."""
+    """End the running attempt."""
     control.execute(EndRun(there(store, run), state, why), None)

@@ -1,9 +1,9 @@
-"""A small world to ask questions in: an organization of people, tables and pipelines, built from changes.
+"""A small world for decisions: an organization of people, tables and pipelines, built from changes.
 
-The people are `owner`, `admin`, `member` and `other`, called after the role they hold on the organization (the last
-two are members), and `stranger`, who is in it without any. Two databases: `raw` with `flights`, `planes` and the volume
-`files`, and `secret` with `salaries`. `load` is a source into `flights` and `planes`, `delays` a query from `flights`
-into `planes`. Ids are the names.
+The people are `owner`, `admin`, `member` and `other`, named after the role that they hold on the organization (the last
+two are members), and `stranger`, a user of the organization without a role. There are two databases: `raw` with
+`flights`, `planes` and the volume `files`, and `secret` with `salaries`. `load` is a source into `flights` and
+`planes`, `delays` a query from `flights` into `planes`. Ids equal names.
 """
 
 from collections.abc import Mapping
@@ -52,12 +52,12 @@ ALL, CREW = GroupId("All"), GroupId("crew")
 
 
 def edges(*targets: ResourceId, enabled: bool = True) -> tuple[Edge, ...]:
-    """Edges to these, each named as its target."""
+    """Return edges to these resources, each named as its target."""
     return tuple(Edge(target, enabled, target) for target in targets)
 
 
 def assigned(subject: SubjectId, role: str, resource: ResourceId, ends: float | None = None) -> RoleAssigned:
-    """A role of the shipped model."""
+    """Return the assignment of a role of the shipped model."""
     return RoleAssigned(subject, role, resource, NEKT.name, None, ends)
 
 
@@ -101,23 +101,23 @@ THINGS: tuple[Change, ...] = (
 
 
 def snapshot(*more: Change) -> Snapshot:
-    """The world, and what is added to it, at revision 1."""
+    """Return the world with the added changes, at revision 1."""
     return fold(Snapshot(), (*PEOPLE, *THINGS, *more), 1)
 
 
 def controlled(*more: Change) -> tuple[Control, FakeStore]:
-    """The world behind commands."""
+    """Return the world behind a `Control`."""
     store = FakeStore()
     store.write(*PEOPLE, *THINGS, *more)
     return Control(store, MODELS, lambda: NOW), store
 
 
 def ask(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId, **more: object) -> Decision:
-    """One question on the shipped model."""
+    """Return the decision on one question under the shipped model."""
     who = caller if isinstance(caller, Caller) else Caller(caller)
     return decide(MODELS, facts, Question(who, action, resource, **more), NOW)  # pyright: ignore[reportArgumentType]
 
 
 def allows(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId) -> bool:
-    """One question, answered shortly."""
+    """Return whether one question is allowed."""
     return ask(facts, caller, action, resource).allowed

@@ -1,4 +1,4 @@
-"""A Spark that runs nothing: its statements give the rows, the wait and the error that a test wants."""
+"""A fake Spark that runs nothing: its statements return the rows, the delay and the error that the test sets."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,14 @@ from headgate.spark.authority import PresentedCredential
 from headgate.spark.sql.statements import CANCELLED, Column, StatementError, StatementProgress, StatementRequest
 
 PATIENCE = 20.0
-"""Seconds after which a statement that nobody lets go fails the test instead of hanging it."""
+"""Seconds after which a statement that the test does not release fails the test instead of blocking it."""
 
 
 class FakeReading:
-    """`headgate.spark.sql.statements.Execution`. It goes on when `go` is set, and remembers what happened to it."""
+    """A fake of `headgate.spark.sql.statements.Execution`.
+
+    It continues when `go` is set, and records the calls to it.
+    """
 
     def __init__(
         self, wanted: StatementRequest, batches: Sequence[pa.RecordBatch], error: StatementError | None
@@ -32,8 +35,8 @@ class FakeReading:
         self._error = error
 
     def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
-        """Wait until it may go on."""
-        assert self.go.wait(PATIENCE), "nobody let the statement go on"
+        """Wait until the test lets the statement continue."""
+        assert self.go.wait(PATIENCE), "the test did not release the statement"
         if self.why is not None:
             raise StatementError(f"the statement was cancelled: {self.why}", CANCELLED, "CANCELLED")
         if self._error is not None:
@@ -42,7 +45,7 @@ class FakeReading:
         return tuple(Column(field.name, str(field.type)) for field in schema), schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield as many rows as are wanted."""
+        """Yield the requested number of rows."""
         left = self.wanted.rows
         for each in self._batches:
             yield each.slice(0, left)
@@ -52,23 +55,23 @@ class FakeReading:
             left -= each.num_rows
 
     def decide_again(self, caller: Caller) -> None:
-        """Raise what it is to be refused with by now."""
+        """Raise the refusal that the test has set, if any."""
         self.readers.append(caller)
         if self.refused is not None:
             raise self.refused
 
     def cancel(self, why: str) -> None:
-        """End it."""
+        """Cancel the statement."""
         self.why = self.why or why
         self.go.set()
 
     def close(self) -> None:
-        """Remember that it was let go of."""
+        """Record that the statement was closed."""
         self.closed.set()
 
 
 class FakeSpark:
-    """`headgate.spark.sql.statements.StatementRunner`: `begun` are the statements so far, with which credential they came."""
+    """A fake of `headgate.spark.sql.statements.StatementRunner`. `begun` are its statements, with their credentials."""
 
     def __init__(
         self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False, slow: float = 0.0
@@ -82,11 +85,11 @@ class FakeSpark:
 
     @property
     def last(self) -> FakeReading:
-        """The newest statement."""
+        """Return the newest statement."""
         return self.begun[-1][1]
 
     def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> FakeReading:
-        """Begin one, which goes on at once, after so many slow seconds, or when it is let go."""
+        """Start a statement that continues at once, after the `slow` seconds, or when the test releases it."""
         reading = FakeReading(wanted, self._batches, self._error)
         if self._slow:
             threading.Timer(self._slow, reading.go.set).start()
@@ -96,5 +99,5 @@ class FakeSpark:
         return reading
 
     def close(self) -> None:
-        """Remember that it was closed."""
+        """Record the call."""
         self.closed = True

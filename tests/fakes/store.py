@@ -1,4 +1,4 @@
-"""A store in memory that keeps the port's promises, and can be made to lose a race."""
+"""A store in memory that fulfils the contract of the port, and that a test can make lose a write race."""
 
 import hashlib
 from collections import Counter
@@ -27,7 +27,10 @@ from headgate.facts.ids import ResourceId, RunId
 
 
 class FakeStore:
-    """Keeps `control.ports.Store` in plain lists. `before_append` runs once, just before the next append looks."""
+    """Keeps `control.ports.Store` in plain lists.
+
+    `before_append` runs once, just before the next append checks the revision.
+    """
 
     def __init__(self, beside: "dict[ResourceId, FakeStore] | None" = None) -> None:
         """`beside` are the logs of the same deployment."""
@@ -89,7 +92,7 @@ class FakeStore:
             raise PointerConflictError
 
     def write(self, *changes: Change) -> None:
-        """Append what another process decided."""
+        """Append the changes of another process."""
         self.append(self.head(), LogWrite(0.0, None, "elsewhere", changes))
 
     def pointer(self, table: ResourceId) -> Pointer | None:
@@ -168,7 +171,7 @@ class FakeStore:
 
 
 class FakeStores:
-    """Keeps `control.ports.Stores` in memory. `shared` is what a test says."""
+    """Keeps `control.ports.Stores` in memory. `shared` has the value that the test sets."""
 
     def __init__(self, *, shared: bool = False) -> None:
         self.shared = shared
@@ -185,7 +188,7 @@ class FakeStores:
         return self.shared
 
     def check(self) -> None:
-        """Nothing can go wrong here."""
+        """Report no fault: a store in memory cannot fail."""
 
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
         return {root: self.log(root).head() for root in roots}
