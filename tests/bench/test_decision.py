@@ -1,4 +1,4 @@
-"""The benchmark of decisions measures the same for everybody, and knows what is right."""
+"""The benchmark of decisions: it measures every engine in the same way, and detects wrong answers."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -116,7 +116,7 @@ class TestSample:
 
 
 class FakeEngine(Engine):
-    """Answers by the oracle, and has nothing to revoke."""
+    """Answers as the oracle does; has nothing to revoke."""
 
     name: ClassVar[str] = "fake"
 
@@ -143,7 +143,7 @@ class FakeEngine(Engine):
 
 
 class ForgetfulEngine(FakeEngine):
-    """Forgets the last of every list, and says yes to everything."""
+    """Omits the last element of every list, and allows every question."""
 
     name: ClassVar[str] = "forgetful"
 

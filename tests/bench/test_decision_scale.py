@@ -1,4 +1,4 @@
-"""What is promised about very large organizations."""
+"""The promised performance for very large organizations."""
 
 import subprocess
 import sys

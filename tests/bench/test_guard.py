@@ -1,4 +1,4 @@
-"""The figures of Spark with and without Headgate are worked out right; TPC-H gives the same rows on both."""
+"""The benchmark of Spark with and without Headgate: its figures are correct, and TPC-H returns equal rows on both."""
 
 import os
 

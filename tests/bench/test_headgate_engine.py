@@ -1,4 +1,4 @@
-"""Headgate is measured on the organization that the others are measured on."""
+"""The benchmark of Headgate uses the same organization as the benchmarks of the other engines."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The benchmark of servers asks everybody the same, looks at every answer, and works."""
+"""The benchmark of HTTP servers: it sends every server the same requests, checks every answer, and works."""
 
 import asyncio
 
@@ -31,7 +31,7 @@ class TestAnAnswer:
 def asked(
     cases: list[Case], *, answer: bytes = b"yes", status: bytes = b"200 OK", clients: int = 2
 ) -> tuple[Taken, list[bytes]]:
-    """Ask a server that says the same to everybody; returns what was taken, and what it heard."""
+    """Ask a server that gives every client the same answer; return the measurement and the requests of the server."""
     heard: list[bytes] = []
 
     class Served(asyncio.Protocol):
