@@ -1,4 +1,4 @@
-"""Run inside a sandbox: tries one thing and says `done`, or why not."""
+"""A program for a sandbox: tries one thing, and prints `done` or the reason of the failure."""
 
 import ctypes
 import errno

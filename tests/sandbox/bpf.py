@@ -1,4 +1,4 @@
-"""Runs a filter of system calls as the kernel does, so that every call can be tried on every machine."""
+"""An interpreter of seccomp filters (BPF): it tries every system call of every architecture on any machine."""
 
 import struct
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from typing import Final
 from headgate.sandbox.seccomp_filter import Instruction
 
 ALLOWED: Final = 0
-"""Returned for a call that is allowed; for any other, the number of its error."""
+"""The result for an allowed call; for any other call, the result contains the error number."""
 KILLED: Final = -1
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 
 
 def answer(program: Sequence[Instruction], architecture: int, number: int, arguments: Sequence[int] = ()) -> int:
-    """Return what the program says of a call."""
+    """Return the result of the filter program for a call."""
     padded = (*arguments, *(0 for _ in range(6 - len(arguments))))
     data = struct.pack("<IIQ6Q", number, architecture, 0, *(each & (2**64 - 1) for each in padded))
     position, register = 0, 0

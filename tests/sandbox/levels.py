@@ -1,4 +1,4 @@
-"""What tests of the sandbox ask of the machine. Under `CI` a machine without the full sandbox fails them."""
+"""The sandbox level that tests require. Under `CI` a machine without the full sandbox fails the tests."""
 
 from typing import Final
 
@@ -9,22 +9,22 @@ from headgate.sandbox.launch import find_level
 from tests.conftest import IN_CI
 
 _NOT_ALL: Final = "sandbox of Spark's processes:"
-"""Begins the line of what is not enforced."""
+"""The beginning of the line that lists the parts that are not enforced."""
 
 
 def is_full() -> bool:
-    """Return whether the machine enforces the full sandbox. Fails under `CI` where it does not."""
+    """Return whether the machine enforces the full sandbox. Under `CI`, fail if it does not."""
     level, why = find_level()
     assert level is SandboxLevel.FULL or not IN_CI, f"this machine enforces no full sandbox: {why}"
     return level is SandboxLevel.FULL
 
 
 def require_full() -> None:
-    """Skip the test where the machine does not enforce the full sandbox; under `CI`, fail it."""
+    """Skip the test if the machine does not enforce the full sandbox; under `CI`, fail it."""
     if not is_full():
         pytest.skip(f"this machine enforces no full sandbox: {find_level()[1]}")
 
 
 def require_said(output: str) -> None:
-    """Fail unless what a server printed says of the sandbox what the machine enforces; under `CI`, unless that is all of it."""
+    """Fail unless a server printed the sandbox level of this machine; under `CI`, fail unless it is the full level."""
     assert (_NOT_ALL in output) is not is_full(), output

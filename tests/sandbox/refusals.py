@@ -1,4 +1,4 @@
-"""How Java says that the kernel refused something: a file, a connection, a process."""
+"""Java's messages for a file access, a connection or a process start that the kernel refused."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Processes in a sandbox, on this kernel, at each level that it enforces."""
+"""Sandboxed processes on this kernel, at each level that the kernel enforces."""
 
 import os
 import socket
@@ -44,10 +44,10 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def policy(folder: Path) -> Policy:
-    """Return what Python needs, a folder to read and one to write."""
+    """Return a policy with the files that Python needs, one readable folder and one writable folder."""
     return Policy(
         reads=(*SYSTEM, sys.prefix, sys.base_prefix, ATTEMPTS, str(folder / "read")),
-        # Only the program: everything of the machine lies in the folder of a Python of the system's.
+        # Only the program: the folder of a system Python contains everything of the machine.
         executes=(str(Path(PYTHON).resolve()), *LOADERS),
         writes=(*DEVICES, str(folder / "written")),
         forbidden=(str(folder / "closed"),),
@@ -56,7 +56,7 @@ def policy(folder: Path) -> Policy:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Return a port of loopback at which something listens."""
+    """Return a port of the loopback interface that a process listens on."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -80,7 +80,7 @@ def ends_with(policy: Policy) -> Policy:
 
 
 def attempt(policy: Policy, level: SandboxLevel, name: str, argument: object = "") -> str:
-    """Return how an attempt of a sandboxed process ended."""
+    """Return how an attempt in a sandboxed process ended."""
     command = (PYTHON, "-I", "-S", ATTEMPTS, name, str(argument))
     done = subprocess.run(
         sandbox_command(command, policy, level), capture_output=True, text=True, timeout=30, check=False
@@ -128,7 +128,9 @@ def test_a_process_uses_the_listed_files_only(
     assert (ended == "done") is may, ended
     if not may:
         assert ended in REFUSED
-        assert attempt(policy, SandboxLevel.NONE, name, folder / path) == "done", "the refusal is not the sandbox's"
+        assert attempt(policy, SandboxLevel.NONE, name, folder / path) == "done", (
+            "the refusal does not come from the sandbox"
+        )
 
 
 @pytest.mark.parametrize("path", ["/etc/shadow", "/proc/1/environ", "/proc/1/cmdline"])
@@ -214,7 +216,7 @@ def test_a_process_ends_with_the_process_that_started_it(policy: Policy, level: 
 
         parent.kill()
 
-        # The pipe ends when no process holds it open: the sandboxed process has ended too.
+        # The pipe closes when no process holds it open, so the sandboxed process has ended too.
         assert parent.stdout.read() == ""
 
 
@@ -223,13 +225,13 @@ def test_a_process_cannot_choose_to_outlive_the_process_that_started_it(policy: 
 
 
 def test_a_process_without_children_becomes_no_other_program(policy: Policy, level: SandboxLevel) -> None:
-    """Started by another thread than the first, a program would outlive the process that started this one."""
+    """A program started by a thread other than the first would outlive the process that started this one."""
     assert attempt(ends_with(policy), level, "become a program in a thread", sys.executable) == "EPERM"
 
 
 def test_a_process_becomes_no_other_user(policy: Policy, level: SandboxLevel) -> None:
     assert attempt(policy, level, "become user", 65534) == "EPERM"
-    # Only root becomes another; what every process may without a sandbox is to become what it is.
+    # Only root may change its user; without a sandbox, every process may change to the user that it already is.
     assert attempt(policy, level, "become user", os.getuid()) == "EPERM"
     assert attempt(policy, SandboxLevel.NONE, "become user", os.getuid()) == "done"
 

@@ -1,4 +1,4 @@
-"""What a machine enforces is found by trying it."""
+"""The sandbox level of a machine is determined by trying each level."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The filter of system calls, tried as the kernel runs it, on both machines."""
+"""The seccomp filter of both architectures, interpreted as the kernel does it."""
 
 import errno
 import socket
@@ -18,7 +18,7 @@ SECRET: Final = (0x0123456789ABCDEF, 0xFEDCBA9876543210)
 MPTCP, UDP_LITE = 262, 136
 FAST_OPEN: Final = 0x20000000
 THREAD: Final = 0x3D0F00
-"""The flags with which the C library makes a thread."""
+"""The flags with which the C library creates a thread."""
 NEW_USER_NAMESPACE: Final = 0x10000000
 TYPE_INTO_TERMINAL, NEW_LINE = 0x5412, 0x5401
 
@@ -31,7 +31,7 @@ def machine(request: pytest.FixtureRequest) -> str:
 
 
 def asking(policy: Policy, machine: str) -> Ask:
-    """Return what answers for a call, by its name in the list."""
+    """Return a function that returns the filter's result for a call, given by its name in the list."""
     made = program(policy, machine, PROCESS, SECRET)
 
     def ask(name: str, *arguments: int) -> int:

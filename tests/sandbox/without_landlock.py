@@ -1,4 +1,4 @@
-"""Becomes the command of its arguments on a kernel without Landlock: its calls do not exist, as before Linux 5.13."""
+"""Executes the command of its arguments as on a kernel before Linux 5.13: without the system calls of Landlock."""
 
 import errno
 import os
@@ -9,14 +9,14 @@ from headgate.sandbox import libc
 from headgate.sandbox.seccomp_filter import install_filter
 
 COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
-"""What begins the command line of a program on such a kernel; it is run from the project's folder."""
+"""The prefix of the command line of a program on such a kernel; it must run in the project's folder."""
 NOT_ENFORCED: Final = (
     "sandbox of Spark's processes: files, TCP ports, system calls and memory are not restricted "
     "(the kernel has no Landlock)"
 )
-"""The line that a server prints there."""
+"""The line that a server prints on such a kernel."""
 _FIRST, _LAST = 444, 446
-"""The calls of Landlock."""
+"""The system calls of Landlock."""
 
 PROGRAM: Final = (
     (0x20, 0, 0, 0),
@@ -25,7 +25,7 @@ PROGRAM: Final = (
     (0x06, 0, 0, 0x00050000 | errno.ENOSYS),
     (0x06, 0, 0, 0x7FFF0000),
 )
-"""Load the number; from the first to the last there is no such call; allow all others."""
+"""Load the call number; fail the calls of Landlock, from the first to the last, as unknown; allow all others."""
 
 if __name__ == "__main__":
     libc.prctl(libc.SET_NO_NEW_PRIVILEGES, 1)
