@@ -1,4 +1,4 @@
-"""Parsers for tests that block."""
+"""A pool of parsers for tests that block."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A pool of parsers on an event loop of its own, and how its processes are found."""
+"""A pool of parsers on an event loop of its own, and the process ids of its parsers."""
 
 import asyncio
 import subprocess
@@ -16,11 +16,11 @@ _PATIENCE = 20.0
 
 
 def at_no_charge(_size: int) -> None:
-    """Let a rewritten document of any size be."""
+    """Accept a rewritten document of any size."""
 
 
 class Parsers:
-    """Calls a pool and waits."""
+    """Blocking calls to a pool."""
 
     def __init__(self, pool: ParserPool, runner: asyncio.Runner) -> None:
         self.pool = pool
@@ -34,14 +34,14 @@ class Parsers:
         return self.run(self.pool.rewrite("ann", b"arrow", streams, at_no_charge))
 
     async def settle(self) -> None:
-        """Return once the launcher has ended the parsers of earlier jobs, so that the next one found is a new one."""
+        """Wait until the launcher has ended the parsers of earlier jobs, so that the next parser found is a new one."""
         deadline = time.monotonic() + _PATIENCE
         while self.pool.launcher_pid is not None and await asyncio.to_thread(_children, self.pool.launcher_pid):
             assert time.monotonic() < deadline, "a parser of an earlier job is still there"
             await asyncio.sleep(0.01)
 
     async def parser(self) -> int:
-        """Return the process id of a parser, once there is one."""
+        """Return the process id of a parser, once one exists."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             launcher = self.pool.launcher_pid

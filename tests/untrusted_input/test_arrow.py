@@ -1,4 +1,4 @@
-"""Arrow streams of a client: what is honest arrives equal, and what is forged is refused, by a real parser."""
+"""Arrow streams of a client, read by a real parser: valid rows arrive unchanged, and forged streams are refused."""
 
 import datetime as dt
 import struct
@@ -105,7 +105,7 @@ TEXTS, COMPRESSED = column(pa.array(["ABCDEFGH", "abcdefgh"])), column(pa.array(
 
 
 def forge_node(data: bytes, node: tuple[int, int], forged: tuple[int, int]) -> bytes:
-    """Return the stream with what its last such array says of its length and nulls."""
+    """Return the stream with a forged length and null count in its last array of this kind."""
     return replaced(data, NODE.pack(*node), NODE.pack(*forged))
 
 
@@ -212,7 +212,7 @@ class TestForgedRows:
             pool.rewrite(bomb)
 
     def test_a_buffer_that_many_columns_share_is_counted_for_each_column(self, pool: Parsers) -> None:
-        """Columns that lie over each other make a few megabytes into gigabytes once they are written apart."""
+        """Columns that overlap turn a few megabytes into gigabytes when each is written separately."""
         values = pa.array(range(500_000))
         sent = bytearray(stream(pa.table({f"c{each}": values for each in range(60)})))
         size = values.nbytes
@@ -226,7 +226,7 @@ class TestForgedRows:
 
 
 PASSED_AS_THEY_ARE = ("no end", "bytes behind the end", "two streams")
-"""What is read the same by every reader, and holds nothing that is not in it."""
+"""Streams that every reader reads in the same way, and that read nothing outside of the stream."""
 
 
 class TestRowsThatAreReadAsTheyAre:
@@ -277,7 +277,7 @@ SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCh
 
 
 def edited(data: bytes, edits: list[tuple[int, int]], longs: list[tuple[int, int]]) -> bytes:
-    """Return the bytes with some of them, and some numbers of eight bytes, replaced."""
+    """Return the bytes with some bytes, and some numbers of eight bytes, replaced."""
     found = bytearray(data)
     for place, number in longs:
         start = place * 8 % len(found)
@@ -293,7 +293,7 @@ class TestWhateverIsSent:
     def test_an_edited_stream_is_refused_or_rewritten_to_valid_rows(
         self, pool: Parsers, what: str, edits: list[tuple[int, int]], longs: list[tuple[int, int]]
     ) -> None:
-        """Whatever bytes are sent, they are refused, or what goes on is valid and reads the same once more."""
+        """The parser refuses arbitrary bytes, or its result is valid and reads the same a second time."""
         try:
             [written] = pool.rewrite(edited(column(ORDINARY[what]), edits, longs))
         except UntrustedInputError:

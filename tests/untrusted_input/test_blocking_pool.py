@@ -1,4 +1,4 @@
-"""Threads that wait for parsers: each gets its own answer, and one owner's work does not keep another's."""
+"""Threads that wait for parsers: each gets its own result, and the work of one owner does not delay that of another."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def files() -> Iterator[BlockingPool]:
 
 
 def names(pool: BlockingPool, *paths: str, owner: str = "ann") -> list[str]:
-    """Return the manifests that one list for each path names, as parsers read them."""
+    """Return the manifests in one manifest list per path, as parsers read them."""
     lists = [avro(LIST, 1, listed(path)) for path in paths]
     answers = pool.rewrite(owner, b"list", lists, at_no_charge)
     return [each.path for answer in answers for each in unpack_manifests(answer)]
@@ -118,7 +118,7 @@ def test_a_pool_that_was_closed_has_no_process_and_starts_again() -> None:
             break
         time.sleep(0.01)
     else:
-        pytest.fail("the launcher is still there")
+        pytest.fail("the launcher has not ended")
 
     assert names(pool, "b") == ["b"]
     pool.close()

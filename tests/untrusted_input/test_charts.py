@@ -1,4 +1,4 @@
-"""Charts are drawn by a library that may end its process: the process is that of one chart."""
+"""Charts: the library that draws them may crash its process, so each chart has a process of its own."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def charts() -> Iterator[Parsers]:
 
 
 def specification(*texts: str, **more: Any) -> bytes:
-    """Return the specification of a bar for each text."""
+    """Return the specification of a chart with one bar for each text."""
     described = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "data": {"values": [{"x": each, "y": 1} for each in texts]},
@@ -94,7 +94,7 @@ def test_a_chart_is_drawn_within_limits_that_hold_for_every_parser(charts: Parse
         task = asyncio.create_task(charts.pool.rewrite("ann", b"chart", heavy, at_no_charge))
         process = await charts.parser()
         found = limits(process)
-        while found["Max address space"] == "unlimited":  # the limit that is set last
+        while found["Max address space"] == "unlimited":  # the last limit that the process sets
             await asyncio.sleep(0.01)
             found = limits(process)
         task.cancel()

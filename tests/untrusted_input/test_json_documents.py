@@ -1,4 +1,4 @@
-"""JSON documents: the same values afterwards, and bounds on how deep and how many they are."""
+"""JSON documents: parsing keeps their values, and their depth and number of values are limited."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Depth and width of JSON, counted without parsing it, are those of the parsed value."""
+"""Depth and width of JSON, counted without parsing, equal those of the parsed value."""
 
 import json
 import tracemalloc
@@ -36,7 +36,7 @@ SLOW = [
     b'"\\"' * 300_000, b'"' + b'\\"' * 500_000, b'[{"' * 300_000, b"\\" * 900_000,
     b"[" * (1 << 20), b"[" * (1 << 19) + b"]" * (1 << 19), b"[[]" * (1 << 19),
 ]  # fmt: skip
-"""What takes long where strings are looked for again from every quote, or brackets are paired level by level."""
+"""Inputs that are slow for an algorithm that rescans strings from each quote, or pairs brackets per level."""
 
 
 class TestDepth:

@@ -1,4 +1,4 @@
-"""Manifest lists and manifests: read as PyIceberg reads them, and refused where they are anything else."""
+"""Manifest lists and manifests: the parser reads them as PyIceberg does, and refuses anything else."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -56,11 +56,11 @@ SPEC = PartitionSpec(
 )
 
 PARTITION = 102
-"""Its fields are the table's own, so it is compared apart."""
+"""The partition record; its fields depend on the table, so the tests compare it separately."""
 
 longs = st.integers(-(2**63), 2**63 - 1)
 sizes = st.integers(0, 2**63 - 1)
-# PyIceberg 0.12 reads negative numbers in arrays and maps as huge ones; Iceberg has none there.
+# PyIceberg 0.12 reads negative numbers in arrays and maps as huge numbers; valid Iceberg files have none there.
 counts = st.none() | st.dictionaries(st.integers(0, 2**31 - 1), sizes, max_size=4)
 bounds = st.none() | st.dictionaries(st.integers(0, 2**31 - 1), st.binary(max_size=40), max_size=4)
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
@@ -121,7 +121,7 @@ def listed_manifests(draw: st.DrawFn) -> ManifestFile:
 
 
 def by_field(value: Any, type: StructType) -> dict[int, Any]:
-    """A record of PyIceberg as a dictionary by field id."""
+    """Return a record of PyIceberg as a dictionary by field id."""
     pairs = zip(type.fields, (value[position] for position in range(len(value))), strict=True)
     return {each.field_id: _plain(part, each.field_type) for each, part in pairs if each.field_id != PARTITION}
 
@@ -135,7 +135,7 @@ def _plain(value: Any, type: Any) -> Any:
 
 
 def with_all_fields(found: Mapping[int, Any], type: StructType, **defaults: Any) -> dict[int, Any]:
-    """A record that was read, with the fields that its file does not have, as PyIceberg gives them."""
+    """Return a record that was read, with the fields that its file lacks set as PyIceberg sets them."""
     there = {each.field_id: None for each in type.fields} | {int(id): value for id, value in defaults.items()}
     return there | {id: value for id, value in found.items() if id in there}
 
@@ -148,7 +148,7 @@ def write_entries(path: str, version: Any, codec: Any, *written: ManifestEntry) 
 
 
 class TestEqualReadings:
-    """A manifest is read as PyIceberg reads it, field by field."""
+    """Headgate reads a manifest as PyIceberg does, field by field."""
 
     @settings(max_examples=60, deadline=None)
     @given(
@@ -243,7 +243,7 @@ def same_as_pyiceberg(manifest: ManifestFile, data: bytes) -> None:
 
 
 def _undecoded(value: Any) -> Any:
-    """A partition value as the file has it."""
+    """Return a partition value as the file has it."""
     if isinstance(value, Decimal):
         return int(value.scaleb(2)).to_bytes(4, "big", signed=True)
     return value
@@ -288,7 +288,7 @@ def _optional(*ids: int) -> list[dict[str, Any]]:
 
 
 class TestIdentities:
-    """Two records have one identity exactly if every value that a scan uses is the same."""
+    """Two records have the same identity exactly if every value that a scan uses is equal."""
 
     def _identity(self, tmp_path: Path, **more: Any) -> bytes:
         path = str(tmp_path / "m.avro")

@@ -1,4 +1,4 @@
-"""Files that are no manifests: refused with a sentence, within bounds of memory, whatever their bytes are."""
+"""Malformed manifest files: refused with a message, within a limit of memory, for any bytes."""
 
 import json
 from collections.abc import Callable
@@ -203,7 +203,7 @@ class TestBounds:
 
 
 class TestAnswers:
-    """What a parser answers is read without trusting it."""
+    """The process that reads a parser's answer does not trust it."""
 
     @pytest.mark.parametrize(
         "answer", [b"a", b"\xff" * 200, bytes(53) + b"\xff", (1 << 31).to_bytes(4, "big") + bytes(60)]

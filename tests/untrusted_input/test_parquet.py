@@ -1,4 +1,4 @@
-"""Parquet files: what writers make is within the bounds, and what says another size than it has is refused."""
+"""Parquet files: files of common writers are within the limits, and a file that declares a false size is refused."""
 
 import os
 import random
@@ -152,7 +152,7 @@ def test_forged_metadata_is_refused(tmp_path: Path, name: str, change: Callable[
 
 
 def varint(number: int) -> bytes:
-    """Return a number as Thrift writes it, with its sign."""
+    """Return a signed number in Thrift's encoding."""
     value, found = (number << 1) ^ (number >> 63), b""
     while value > 0x7F:
         found, value = found + bytes((value & 0x7F | 0x80,)), value >> 7
@@ -160,24 +160,24 @@ def varint(number: int) -> bytes:
 
 
 def i64(number: int) -> bytes:
-    """Return a number as the field after the one before it."""
+    """Return a number as the field that follows the previous one."""
     return b"\x16" + varint(number)
 
 
 def replace_last(raw: bytes, old: bytes, new: bytes) -> bytes:
-    """Replace where `old` is last: of a number of rows, that is the one of the last row group."""
+    """Replace the last occurrence of `old`; for a number of rows this is the number of the last row group."""
     before, _, after = raw.rpartition(old)
     return before + new + after
 
 
 def without_columns(rows: int) -> bytes:
-    """Return a footer whose one row group has no column."""
+    """Return a footer with one row group that has no columns."""
     schema, group = b"\x19\x1c\x48\x01r\x15\x00\x00", b"\x19\x0c" + i64(0) + i64(rows) + b"\x00"
     return b"\x15\x02" + schema + i64(rows) + b"\x19\x1c" + group + b"\x00"
 
 
 def page(size: int, packed: int | None = None) -> bytes:
-    """Return how the header of a data page begins."""
+    """Return the beginning of the header of a data page."""
     return b"\x15\x00\x15" + varint(size) + (b"" if packed is None else b"\x15" + varint(packed))
 
 
@@ -235,7 +235,7 @@ def test_a_process_checks_the_file_that_it_is_handed(pool: BlockingPool, tmp_pat
 
 
 def test_a_footer_that_exceeds_the_limits_ends_its_own_process_only(tmp_path: Path, pool: BlockingPool) -> None:
-    # A list of a million empty structs, each a dictionary of Python's.
+    # A list of a million empty structs, each of which would be a Python dictionary.
     count = 1_000_000
     (tmp_path / "a.parquet").write_bytes(
         footer(

@@ -1,4 +1,4 @@
-"""Parsers that are killed, hang, grow or lie: one job fails with a sentence, and everything else goes on."""
+"""Parsers that are killed, hang, grow or give false results: one job fails with a message, all others continue."""
 
 import asyncio
 import os
@@ -27,14 +27,14 @@ from tests.arrow_streams import column, read, rows, stream
 from tests.untrusted_input.parsers import Parsers, at_no_charge, parsers
 
 MANY = [stream(pa.table({"i": range(1_000_000)}))] * 100
-"""Takes long enough for a test to find the parser."""
+"""Input that takes long enough for a test to find the parser."""
 T = TypeVar("T")
-root = pytest.mark.skipif(os.geteuid() != 0, reason="a parser shows its files and memory to root only")
+root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can see the files and the memory of a parser")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces these limits")
 
 
 async def kill_parser(running: Parsers, number: int, job: asyncio.Task[list[bytes]]) -> None:
-    """Send a signal to the parser at work until its job ends; the first that is found may be that of an earlier job."""
+    """Send a signal to the working parser until its job ends; the first parser found may belong to an earlier job."""
     while not job.done():
         with suppress(ProcessLookupError, TimeoutError):
             os.kill(await running.parser(), number)
@@ -110,11 +110,11 @@ class TestFailingParsers:
 
 
 class TooMuchError(Exception):
-    """The test's own bound is reached."""
+    """The limit of the test is exceeded."""
 
 
 class TestSizesOfAnswers:
-    """A stream of a few thousand bytes can be rows of many megabytes."""
+    """A stream of a few thousand bytes can expand to rows of many megabytes."""
 
     def test_answers_are_charged_one_by_one_up_to_the_bound(self, pool: Parsers) -> None:
         zeros = stream(pa.table({"i": np.zeros(1_000_000, "int64")}), compression="zstd")
@@ -166,7 +166,7 @@ class TestTurns:
             asyncio.run(attempt())
 
     def test_an_owner_with_a_hanging_parser_does_not_block_other_owners(self) -> None:
-        """A principal whose parser hangs waits for it alone."""
+        """If the parser of a principal hangs, only that principal waits for it."""
 
         async def attempt(running: Parsers) -> bytes:
             await running.pool.start()
@@ -205,7 +205,7 @@ class TestTurns:
             await asyncio.gather(task, return_exceptions=True)
             await pool.pool.rewrite(
                 "ann", b"arrow", [rows()], at_no_charge
-            )  # the launcher ends the one before it begins the next
+            )  # the launcher ends the previous parser before it starts the next
             return process
 
         process = pool.run(attempt())
@@ -215,7 +215,7 @@ class TestTurns:
 
 
 class LyingLauncher(LauncherProcess):
-    """Its parsers answer what the test says."""
+    """A launcher whose parsers return the answers that the test sets."""
 
     def __init__(self, answer: bytes) -> None:
         super().__init__(ParserLimits())
@@ -225,7 +225,7 @@ class LyingLauncher(LauncherProcess):
         """Start nothing."""
 
     def begin(self, file: int | None = None) -> tuple[int, socket.socket]:
-        """Answer as soon as a document has come."""
+        """Answer as soon as a document has arrived."""
         mine, theirs = socket.socketpair()
         threading.Thread(target=self._lie, args=(theirs,), daemon=True).start()
         mine.setblocking(False)  # noqa: FBT003 - a C function without keywords
@@ -295,7 +295,7 @@ class TestRestrictions:
 
     @root
     def test_a_parser_has_no_data_of_another_job_in_its_memory(self, pool: Parsers) -> None:
-        """What one client sent is not in the process that reads what another client sent."""
+        """Data of one client is never in the memory of the process that reads data of another client."""
         secret = b"a secret of ann, " * 1000
         pool.rewrite(column(pa.array([secret])))
 
@@ -313,11 +313,11 @@ class TestRestrictions:
 
 
 async def _look(pool: Parsers, look: Callable[[Path], Awaitable[T]]) -> T:
-    """Return what is seen of a parser that has restricted itself."""
+    """Return the observation of a parser that has restricted itself."""
     await pool.settle()
     task = asyncio.create_task(pool.pool.rewrite("ann", b"arrow", MANY, at_no_charge))
     place = Path("/proc") / str(await pool.parser())
-    for _ in range(1000):  # the limit that is set last
+    for _ in range(1000):  # the last limit that the parser sets
         if _limits(place)["Max address space"] != "unlimited":
             break
         await asyncio.sleep(0.01)
@@ -334,7 +334,7 @@ def _limits(process: Path) -> dict[str, str]:
 
 
 def _memory(process: int) -> bytes:
-    """Return what a stopped process can write to."""
+    """Return the writable memory of a stopped process."""
     found = b""
     with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:
         for line in Path(f"/proc/{process}/maps").read_text().splitlines():
@@ -383,4 +383,4 @@ def test_the_launcher_ends_with_its_parent() -> None:
         if state.strip()[:1] in {b"", b"Z"}:
             return
         time.sleep(0.02)
-    pytest.fail("the launcher is still there")
+    pytest.fail("the launcher has not ended")
