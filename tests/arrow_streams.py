@@ -1,4 +1,4 @@
-"""Arrow streams as clients send them, and forged ones: what is wrong with each is in its name."""
+"""Arrow streams as clients send them, and forged streams; the name of each forged stream states its fault."""
 
 import hashlib
 import struct
@@ -13,7 +13,7 @@ _MARK: Final = b"ABCDEFGH"
 
 
 def stream(table: pa.Table | pa.RecordBatch, **options: Any) -> bytes:
-    """Return the stream of a table, as PySpark writes it."""
+    """Return the stream of a table in the form that PySpark writes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
         writer.write(table)
@@ -38,7 +38,7 @@ def read(data: bytes) -> pa.Table:
 
 
 def with_offsets(start: int, end: int, kind: pa.DataType | None = None) -> bytes:
-    """Return one string of 8 bytes whose offsets say something else."""
+    """Return the stream of one string of 8 bytes with forged offsets."""
     return replaced(column(pa.array([_MARK.decode()], kind)), struct.pack("<ii", 0, 8), struct.pack("<ii", start, end))
 
 

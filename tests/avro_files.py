@@ -1,4 +1,4 @@
-"""Avro files byte by byte, as a writer with its own way to the storage may make them."""
+"""Avro files written byte by byte, as a writer with direct access to the storage may write them."""
 
 import json
 import zlib
@@ -9,7 +9,7 @@ SYNC = b"S" * 16
 
 
 def number(value: int) -> bytes:
-    """An int or a long."""
+    """Encode an int or a long."""
     rest, written = (value << 1) ^ (value >> 63 if value < 0 else 0), b""
     while rest & ~0x7F:
         written += bytes([(rest & 0x7F) | 0x80])
@@ -18,7 +18,7 @@ def number(value: int) -> bytes:
 
 
 def text(value: str | bytes) -> bytes:
-    """A string or bytes, after their length."""
+    """Encode a string or bytes, after their length."""
     data = value.encode() if isinstance(value, str) else value
     return number(len(data)) + data
 
@@ -46,24 +46,24 @@ LIST = record(
     field(513, "existing_rows_count", "long"),
     field(514, "deleted_rows_count", "long"),
 )
-"""The schema of a manifest list with every field that Iceberg requires: a reader without bounds reads the rows too."""
+"""The schema of a manifest list with every field that Iceberg requires: a reader without limits reads the rows too."""
 
 
 def listed(path: str, spec: int = 0) -> bytes:
-    """A manifest in a manifest list of this schema."""
+    """Encode the record of one manifest in a manifest list of this schema."""
     return text(path) + b"".join(map(number, (1000, spec, 0, 1, 7, 1, 0, 0, 0, 0, 0, 0)))
 
 
 FILE = {134: "int", 100: "string", 101: "string", 102: record(), 103: "long", 104: "long"}
-"""The fields of a data file, as few as Headgate reads."""
+"""The fields of a data file, reduced to those that Headgate reads."""
 ENTRY = record(
     field(0, "status", "int"), field(2, "data_file", record(*(field(id, str(id), type) for id, type in FILE.items())))
 )
-"""The schema of a manifest with such files."""
+"""The schema of a manifest with such data files."""
 
 
 def file_values(path: str, format: str = "PARQUET") -> bytes:
-    """A data file of these fields."""
+    """Encode a data file with these fields."""
     return number(0) + text(path) + text(format) + number(2) + number(900)
 
 
@@ -79,11 +79,11 @@ def block(count: int, data: bytes) -> bytes:
 
 
 def avro(schema: Any, count: int, data: bytes) -> bytes:
-    """A file of one block that is not compressed."""
+    """Return an Avro file of one uncompressed block."""
     return header(schema) + block(count, data)
 
 
 def deflated(data: bytes, times: int = 1) -> bytes:
-    """The data repeated, as raw deflate."""
+    """Return the data, repeated, as raw deflate."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return b"".join(packer.compress(data) for _ in range(times)) + packer.flush()

@@ -1,4 +1,4 @@
-"""What all tests share: the order in which they run, and what happens where Spark cannot."""
+"""Shared set-up of all tests: the order of the tests, and skips or failures on a machine where Spark cannot start."""
 
 import gc
 import hashlib
@@ -18,13 +18,16 @@ from tests.driver_logs import driver_log_tails
 from tests.lake.java import java_reader
 
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
-"""Where nobody reads the list of skipped tests, what is missing fails."""
+"""Whether the tests run under CI.
+
+In CI a missing tool fails the tests, because the list of skipped tests is not read there.
+"""
 
 pytest_plugins = ["tests.postgres"]
 
 SPARK_TIMEOUT = 300
 SOAK_TIMEOUT = 3600
-"""Seconds; `tools/soak` says which part took longer than it should."""
+"""Seconds. `tools/soak` reports which part took longer than expected."""
 _COST = ("spark", "soak")
 _OUTER = frozenset(
     (
@@ -48,13 +51,13 @@ _OUTER_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_story.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--update`, which writes what is generated instead of comparing it."""
-    parser.addoption("--update", action="store_true", help="write generated files anew instead of comparing them")
+    """Add `--update`, which writes generated files instead of comparing them, and `--half`."""
+    parser.addoption("--update", action="store_true", help="write generated files again instead of comparing them")
     parser.addoption("--half", choices=("outer", "inner"), help="only one half of the tests: the two run side by side")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run the cheap tests first, and give those on Spark and the long ones the time that they need."""
+    """Run the fast tests first, and set longer timeouts for the long tests and the tests on Spark."""
     half = config.getoption("--half")
     if half is not None:
         left_out = [item for item in items if _half(item) != half]
@@ -68,10 +71,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test on Spark where Spark cannot be started; under `CI`, fail it."""
+    """Skip a test on Spark if Spark cannot be started; under `CI`, fail the test."""
     if item.get_closest_marker("spark") is None:
         return
-    # PySpark's client ends a session that the collector finds, and may then wait for itself for ever.
+    # PySpark's client ends a session that the garbage collector finds, and may then deadlock.
     gc.disable()
     prepared = _toolchain()
     if isinstance(prepared, Toolchain):
@@ -94,7 +97,10 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish() -> None:
-    """Collect what the tests on Spark left to a collector that was off: connections of clients, which end with them."""
+    """Collect the garbage of the tests on Spark, which run with the collector off.
+
+    The clients' connections end then.
+    """
     if not gc.isenabled():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
@@ -103,7 +109,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture
 def generated(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
-    """Hold a file of the repository to the text that it is generated as; with `--update` write it anew."""
+    """Require that a file of the repository equals its generated text; with `--update`, write the text to the file."""
 
     def held(file: Path, text: str) -> None:
         if request.config.getoption("--update"):
@@ -115,7 +121,10 @@ def generated(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def committed_tables() -> Iterator[None]:
-    """Hold every table and view that a test commits to, in this process, to Iceberg's own Java library at the end."""
+    """Check at the end of the test run every table and view that tests committed.
+
+    Iceberg's own Java library reads the metadata of all commits of this process.
+    """
     written, write = dict[str, str](), MetadataFiles.write
 
     def recorded(
@@ -146,7 +155,7 @@ def toolchain() -> Toolchain:
 
 @cache
 def _toolchain() -> Toolchain | str:
-    """Return the toolchain, or the sentence that says why there is none."""
+    """Return the toolchain, or the reason why it is not available."""
     try:
         return prepare(default_cache(os.environ), default_jars_folder(os.environ), print)
     except ToolchainError as error:
@@ -161,5 +170,5 @@ def _half(item: pytest.Item) -> str:
 
 
 def _cost(item: pytest.Item) -> int:
-    """Return 0 for a fast test, more for what starts a JVM or takes minutes."""
+    """Return 0 for a fast test, and a higher number for a test that starts a JVM or takes minutes."""
     return max((_COST.index(marker.name) + 1 for marker in item.iter_markers() if marker.name in _COST), default=0)

@@ -10,9 +10,9 @@ LOOPBACK = ("127.0.0.0/8:*", "[::1]:*")
 OPEN = EgressPolicy(
     {"*": EgressRules((PurePosixPath("/"),), tuple(map(parse_host_rule, (*LOOPBACK, "*.example.org:*"))))}
 )
-"""Every folder, this machine, and the names that documentation uses, for every organization."""
+"""Allows every folder, this machine, and the host names reserved for documentation, for every organization."""
 
 
 def open_egress() -> Egress:
-    """Return what decides by `OPEN`, where the server has no files and its store no port."""
+    """Return an egress check with the policy `OPEN`, for a server without files whose store has no port."""
     return Egress(OPEN.rules("organization"))

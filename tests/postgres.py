@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder, and a fresh database of it for each test that asks."""
+"""A PostgreSQL server for the tests, in a temporary folder, and fresh databases of it for the tests."""
 
 import os
 import shutil
@@ -26,35 +26,35 @@ _NUMBERS = count(1)
 
 @dataclass(frozen=True)
 class PostgresServer:
-    """A running server. `process` is the one that all its others are children of."""
+    """A running server. `process` is the parent of all other processes of the server."""
 
     process: subprocess.Popen[bytes]
     port: int
     folder: Path
 
     def url(self, database: str) -> str:
-        """Return the URL of one of its databases."""
+        """Return the URL of a database of the server."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
 
     def run(self, statement: str) -> None:
-        """Run a statement of the administrator's."""
+        """Run a statement as the administrator."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement.encode())
 
     def create(self, template: str = "template1") -> str:
-        """Make a database like another one and return its name."""
+        """Create a database from a template and return its name."""
         name = f"test_{next(_NUMBERS)}"
         self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
 
     def drop(self, database: str) -> None:
-        """Remove a database, and end whoever is still connected to it."""
+        """Drop a database and close the connections to it."""
         self.run(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """A server for the whole run of tests."""
+    """A server for the whole test run."""
     with tempfile.TemporaryDirectory(prefix="headgate-postgres-") as folder:
         server = start_server(Path(folder))
         try:
@@ -65,7 +65,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres: PostgresServer) -> str:
-    """The database that those with Headgate's tables are copies of."""
+    """The template database with Headgate's tables; the databases of tests are copies of it."""
     postgres.run(f"CREATE DATABASE {_TEMPLATE}")
     open_stores(postgres.url(_TEMPLATE)).close()
     return _TEMPLATE
@@ -73,7 +73,7 @@ def postgres_template(postgres: PostgresServer) -> str:
 
 @pytest.fixture
 def postgres_url(postgres: PostgresServer, postgres_template: str) -> Iterator[str]:
-    """The URL of a fresh database that has Headgate's tables."""
+    """The URL of a fresh database with Headgate's tables."""
     name = postgres.create(postgres_template)
     yield postgres.url(name)
     postgres.drop(name)
@@ -81,7 +81,7 @@ def postgres_url(postgres: PostgresServer, postgres_template: str) -> Iterator[s
 
 @pytest.fixture
 def empty_postgres_url(postgres: PostgresServer) -> Iterator[str]:
-    """The URL of a fresh database that has nothing."""
+    """The URL of a fresh, empty database."""
     name = postgres.create()
     yield postgres.url(name)
     postgres.drop(name)
@@ -89,23 +89,23 @@ def empty_postgres_url(postgres: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def free_port() -> int:
-    """A port of the loopback that nobody listens at."""
+    """Return a port of the loopback interface that no process listens on."""
     return _free_port()
 
 
 def binaries() -> Path:
-    """Return the folder of the server's programs; without one the test is skipped, and under `CI` it fails."""
+    """Return the folder of the server's programs. Without a server, skip the test; under `CI`, fail it."""
     found = shutil.which("postgres")
     folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if folders:
         return folders[0]
     if _IN_CI:
-        pytest.fail("there is no PostgreSQL here", pytrace=False)
+        pytest.fail("PostgreSQL is not installed", pytrace=False)
     pytest.skip("there is no PostgreSQL here; install the package `postgresql`")
 
 
 def start_server(folder: Path, port: int = 0) -> PostgresServer:
-    """Start a server on the cluster in the folder, which is made if there is none; port 0 takes a free one."""
+    """Start a server on the cluster in the folder; create the cluster if it is missing. Port 0 selects a free port."""
     programs, data, log, user = binaries(), folder / "data", folder / "log", _user(folder)
     if not data.exists():
         initdb = [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
@@ -137,7 +137,7 @@ def start_server(folder: Path, port: int = 0) -> PostgresServer:
 
 
 def stop_server(server: PostgresServer) -> None:
-    """End the server, and whoever is connected."""
+    """Stop the server and close all connections."""
     server.process.send_signal(signal.SIGINT)
     try:
         server.process.wait(timeout=30)
@@ -147,7 +147,7 @@ def stop_server(server: PostgresServer) -> None:
 
 
 def _user(folder: Path) -> str | None:
-    """Return who the server runs as: one of root's is refused, so that root starts it as somebody else."""
+    """Return the user that the server runs as. PostgreSQL refuses to run as root, so root starts it as another user."""
     if os.geteuid() != 0:
         return None
     shutil.chown(folder, USER, USER)

@@ -1,4 +1,4 @@
-"""How much work a function does, counted and not timed: machines differ, and other processes use them too."""
+"""The work of a function as a number of calls. Time is not measured: it depends on the machine and its load."""
 
 import sys
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from types import FrameType
 
 
 def calls_during(work: Callable[[], object]) -> int:
-    """Return how many calls, those of C functions too, the work makes in this thread."""
+    """Return how many function calls, C functions included, the work makes in this thread."""
     calls, before = 0, sys.getprofile()
 
     def count(_frame: FrameType, event: str, _argument: object) -> None:

@@ -1,4 +1,4 @@
-"""What a part of the soak says that it counted, which `tools/soak` shows in its summary, and where logs are kept."""
+"""Figures of the soak run, which `tools/soak` shows in its summary, and the folder of its logs."""
 
 import sys
 from pathlib import Path
@@ -9,5 +9,5 @@ COUNTED: Final = "counted: "
 
 
 def count(line: str) -> None:
-    """Say in one line what was counted."""
+    """Print a counted figure in one line."""
     sys.stdout.write(f"\n{COUNTED}{line}\n")

@@ -1,4 +1,4 @@
-"""Servers, event loops, calls at the same moment and waits, beside a test that blocks."""
+"""Servers, event loops, concurrent calls and waits for tests that block."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @contextmanager
 def served(app: ASGIApp) -> Iterator[str]:
-    """Serve an application on a free port of loopback; gives its address."""
+    """Serve an application on a free port of the loopback interface; yields its address."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -31,7 +31,7 @@ def served(app: ASGIApp) -> Iterator[str]:
 
 @contextmanager
 def event_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
-    """Run coroutines on a thread of their own, so that blocking clients can be used beside them."""
+    """Run coroutines in a separate thread, so that a test can use blocking clients beside them."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -47,12 +47,12 @@ def wait_until(holds: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait until a condition holds; fail if it does not hold within `seconds`."""
     deadline = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < deadline, "the condition does not hold in time"
+        assert time.monotonic() < deadline, "the condition did not hold within the time limit"
         time.sleep(0.005)
 
 
 def call_at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
-    """Make every call on a thread of its own at the same moment; return what each gives."""
+    """Make all calls at the same moment, each in a thread of its own; return their results."""
     wanted = list(calls)
     together = threading.Barrier(len(wanted))
 

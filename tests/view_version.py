@@ -1,10 +1,10 @@
-"""A version of a view, as clients send it to the Iceberg REST catalog."""
+"""A view version, as clients send it to the Iceberg REST catalog."""
 
 from typing import Any
 
 
 def view_version(database: str) -> dict[str, Any]:
-    """Return a version with the schema 0 whose unqualified names are of the database."""
+    """Return a version with schema 0 that resolves unqualified names in the database."""
     return {
         "version-id": 1,
         "schema-id": 0,

@@ -1,4 +1,4 @@
-"""The package as users install it: a wheel, built from the checkout and installed into an environment of its own."""
+"""The package as users install it: a wheel, built from the checkout and installed into a separate environment."""
 
 import subprocess
 import sys
@@ -19,18 +19,19 @@ def build(folder: Path, target: str = "wheel") -> Path:
 
 
 def install_wheel(wheel: Path, folder: Path) -> Path:
-    """Install a wheel into a new environment that has the locked packages beside it and not the checkout; return its Python."""
+    """Install a wheel and the locked packages, without the checkout, into a new environment; return its Python."""
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
     _run(sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", str(wheel))
-    # A path file in a folder that a path file names is not read: so the checkout, which is installed so, stays out.
+    # Python does not read a path file inside a folder that another path file names. The checkout is installed by a path
+    # file, so it is not importable there.
     packages = _run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
     Path(packages, "locked.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return python
 
 
 def imported_from(python: Path) -> Path:
-    """Return the file of the package that a Python imports when it is started in the checkout."""
+    """Return the file from which a Python that is started in the checkout imports the package."""
     return Path(_run(str(python), "-c", "import headgate; print(headgate.__file__)").strip())
 
 
