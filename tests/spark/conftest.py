@@ -1,4 +1,7 @@
-"""One driver and one lake for the tests of this folder that change nothing which another of them is about, and one to strain."""
+"""Two drivers, each with a lake, that tests share.
+
+One is for tests that leave nothing behind which another test is about, the other for tests under load.
+"""
 
 from collections.abc import Iterator
 
@@ -10,21 +13,21 @@ from tests.spark.guard.driver_harness import DriverHarness, everything_to_the_ad
 
 @pytest.fixture(scope="session")
 def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
-    """Return the world, for as long as the tests run."""
+    """Return the shared driver with its lake, for the whole test run."""
     with world(toolchain, tmp_path_factory.mktemp("guard")) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def strained(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
-    """Return a world of its own for statements that fill a driver's memory or take its time."""
+    """Return a separate driver for statements that fill a driver's memory or use its time."""
     with world(toolchain, tmp_path_factory.mktemp("strained")) as made:
         yield made
 
 
 @pytest.fixture
 def strained_lake(strained: DriverHarness) -> Iterator[DriverHarness]:
-    """Return that world, with the rule that it has by default."""
+    """Return the driver for tests under load, with the default rule of its decision service."""
     with strained.end_sessions():
         yield strained
     strained.decisions.rule = everything_to_the_admin
@@ -32,7 +35,7 @@ def strained_lake(strained: DriverHarness) -> Iterator[DriverHarness]:
 
 @pytest.fixture
 def lake(running: DriverHarness) -> Iterator[DriverHarness]:
-    """Return the world with nothing asked yet, and with the rule that it has by default."""
+    """Return the shared driver with its default rule, and without recorded requests."""
     running.decisions.asked.clear()
     running.decisions.operations.clear()
     with running.end_sessions():

@@ -1,4 +1,4 @@
-"""A driver ends what runs in the sessions of a gateway that has died, and no session that a client has opened again."""
+"""A driver ends the operations of sessions whose gateway has died, but not of sessions that a client has reopened."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ ANN = Caller(PrincipalId("ann"), TokenId("t-ann"))
 
 
 class Abandoned:
-    """Ann's session after the death of the gateway that she opened it through, its driver, and the next gateway's authority."""
+    """Ann's session after the death of its gateway, its driver, and the authority of the next gateway."""
 
     def __init__(self, backend: FakeBackend) -> None:
         self.backend = backend
@@ -35,12 +35,12 @@ class Abandoned:
         self.spark.forget()
 
     def open(self) -> None:
-        """Open the session, as a gateway asks for it."""
+        """Open the session, as a gateway requests it."""
         driver = self.backend.driver
         self.authority.open(PresentedCredential("ann"), SESSION, driver.name, driver.generation)
 
     def release(self) -> None:
-        """Have the driver release what is abandoned."""
+        """Make the driver release the abandoned sessions."""
         found = endpoint_of(self.backend.driver)
         assert found is not None
         asyncio.run(self.sessions.release([found]))
@@ -89,7 +89,7 @@ def test_a_session_that_a_client_has_opened_again_is_not_released(abandoned: Aba
 
 
 def test_a_session_that_was_in_another_driver_is_not_released(abandoned: Abandoned) -> None:
-    """One user may have sessions of one id in two organizations."""
+    """A user may have sessions with the same id in two organizations."""
     abandoned.open()
     abandoned.sessions.add("another", abandoned.spark.sessions)
 

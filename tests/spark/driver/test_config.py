@@ -1,4 +1,4 @@
-"""What the JVM of a driver refuses by itself, with the guard left out."""
+"""The settings of a driver's JVM, tested without the guard: the JVM itself refuses attacks."""
 
 import subprocess
 from dataclasses import replace
@@ -84,7 +84,7 @@ object Attempts extends App {
 
 @pytest.fixture(scope="module")
 def outcomes(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return how each attempt ends in a JVM that is started as a driver's is."""
+    """Return the outcome of each attempt in a JVM that is started like the JVM of a driver."""
     folder = tmp_path_factory.mktemp("closed")
     (folder / "secret.xsd").write_text("top secret")
     said = run_program(toolchain, folder, PROGRAM, "Attempts", *CLOSED, argument=str(folder / "secret.xsd"))
@@ -123,7 +123,7 @@ def test_no_process_attaches_to_the_driver(toolchain: Toolchain) -> None:
 
 
 def test_spark_retains_few_ended_tasks(toolchain: Toolchain, tmp_path: Path) -> None:
-    """Each takes half a kilobyte. Spark's own bounds are a thousand stages, and a hundred thousand tasks of each."""
+    """Each retained task takes 0.5 KB. Spark's defaults are 1,000 stages and 100,000 tasks of each stage."""
     many = {f"spark.ui.retained{kind}": "100000" for kind in ("Jobs", "Stages", "Tasks")}
     given = replace(settings(toolchain, tmp_path, "http://127.0.0.1:1"), conf=many)
 

@@ -1,4 +1,4 @@
-"""The relay between a sandboxed driver and the databases that were decided on."""
+"""The relay between a sandboxed driver and the databases that its statements may use."""
 
 import hashlib
 import socket
@@ -30,7 +30,7 @@ class Clock:
 
 
 class Echo:
-    """A database that sends back what it gets, and ends where the client does."""
+    """A database that echoes its input and closes the connection when the client does."""
 
     def __init__(self) -> None:
         self.server = socket.create_server((HERE, 0))
@@ -92,7 +92,7 @@ def connect(relay: DatabaseRelay) -> Iterator[Connect]:
 
 
 def ticket(relay: DatabaseRelay, port: int, *addresses: str, is_allowed: Callable[[], bool] = lambda: True) -> str:
-    """Return the ticket of an access, as the driver gets it."""
+    """Return the ticket of a database access, as the driver gets it."""
     declared = JdbcAccess("jdbc:x", {"user": "ann", "socketFactoryArg": "x"}, port, addresses or (HERE,))
     access = relay.route(declared, is_allowed)
     way, relay_port, found = access.properties["socketFactoryArg"].split(" ")
@@ -128,7 +128,7 @@ def test_bytes_pass_in_both_directions_until_both_ends_close(
 )
 def test_a_client_without_a_valid_ticket_is_not_connected(relay: DatabaseRelay, echo: Echo, presented: str) -> None:
     ticket(relay, echo.port)
-    # It may have closed the connection by now.
+    # The relay may have closed the connection already.
     with suppress(OSError), socket.create_connection((HERE, relay.port), PATIENCE) as client:
         client.sendall(presented.encode())
         client.shutdown(socket.SHUT_WR)
@@ -151,7 +151,7 @@ def test_a_ticket_stays_valid_while_one_of_its_connections_is_open(
     found = ticket(relay, echo.port)
     client, said = connect(found)
     clock.now += 3500
-    ticket(relay, echo.port)  # tickets that are over are forgotten here
+    ticket(relay, echo.port)  # the relay forgets expired tickets here
 
     assert (said, connect(found)[1]) == (OPEN, OPEN)
     clock.now += 200

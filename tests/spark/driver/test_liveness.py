@@ -1,4 +1,4 @@
-"""A driver that runs and does not answer is ended and started again; one that answers late goes on."""
+"""Liveness: a driver that runs and does not answer is restarted; a driver that answers late keeps running."""
 
 import asyncio
 import sys
@@ -22,21 +22,21 @@ PARTS = 5
 
 
 class OnePort(SessionPorts):
-    """Gives every driver the port of a fake."""
+    """A pool of ports that gives every driver the port of the fake."""
 
     def __init__(self, port: int) -> None:
         self._port = port
 
     def take(self) -> DriverPorts:
-        """Return the port of the fake, and two unused ones."""
+        """Return the port of the fake, and two unused ports."""
         return DriverPorts(self._port, 1, 2)
 
     def release(self, ports: DriverPorts) -> None:
-        """It has no other one to give."""
+        """Do nothing: the pool has only one port."""
 
 
 class Scene:
-    """A driver whose process sleeps, and whose port a fake answers."""
+    """A driver whose process sleeps, and a fake that answers at its port."""
 
     def __init__(self, backend: FakeBackend) -> None:
         self.backend = backend
@@ -47,11 +47,11 @@ class Scene:
         self.driver = Driver(settings, self.said.append, BackgroundTasks(), ports)
 
     def asks(self) -> int:
-        """Return how often the driver was asked."""
+        """Return the number of requests to the driver."""
         return self.backend.names().count("Config")
 
     def play(self, story: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Tell a story between the start of the driver and its end."""
+        """Run the steps of a test between the start and the end of the driver."""
 
         async def whole() -> None:
             await self.driver.start()
@@ -83,7 +83,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Return once it holds."""
+    """Wait until the condition holds."""
     async with asyncio.timeout(20):
         while not holds():  # noqa: ASYNC110 (what it waits for has no event)
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The ports of drivers: chosen once, so that the gateway's sandbox can name them, and given out while they are free."""
+"""The ports of drivers: chosen once, so that the gateway's sandbox can list them, and assigned while they are free."""
 
 import socket
 from contextlib import ExitStack

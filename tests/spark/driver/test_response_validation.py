@@ -1,4 +1,4 @@
-"""Spark's client reads no answer of a driver that could harm the process that it runs in."""
+"""Spark's client parses no response of a driver that could harm the client's process."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -32,7 +32,7 @@ NESTED = {
 
 
 class Call:
-    """A call whose answers are known."""
+    """A call with given responses."""
 
     def __init__(self, answers: Iterable[Any]) -> None:
         self.answers = list(answers)
@@ -52,7 +52,7 @@ class Call:
 
 
 class Unparsed(grpc.RpcError):
-    """A call whose answer gRPC could not parse, and the error that it says so with."""
+    """A call with a response that gRPC could not parse, and with gRPC's error."""
 
     def __iter__(self) -> Any:
         raise self
@@ -68,7 +68,7 @@ class Unparsed(grpc.RpcError):
 
 
 def answered(*answers: ExecutePlanResponse, request: ExecutePlanRequest | None = None) -> list[ExecutePlanResponse]:
-    """Return the answers to a statement as Spark's client gets them."""
+    """Return the responses to a statement as Spark's client gets them."""
     sent = request or ExecutePlanRequest()
     return list(CheckedAnswers().intercept_unary_stream(lambda *_: Call(answers), None, sent))
 
@@ -143,7 +143,7 @@ def test_endless_rows_of_a_query_are_passed_on() -> None:
 
 
 def go_on(checked: CheckedAnswers, request: Any) -> list[ExecutePlanResponse]:
-    """Return a mebibyte of answers to a request."""
+    """Return one mebibyte of responses for a request."""
     answer = ExecutePlanResponse(session_id="s" * (1 << 20))
     return list(checked.intercept_unary_stream(lambda *_: Call([answer]), None, request))
 

@@ -1,4 +1,4 @@
-"""What the sandbox of a driver lets it do, on the embedded Spark and on a cluster."""
+"""The sandbox of a driver: what it allows, on the embedded Spark and on a cluster."""
 
 import re
 from dataclasses import replace
@@ -30,7 +30,10 @@ SANDBOX = DriverSandbox(
 
 @pytest.fixture
 def settings(tmp_path: Path) -> DriverSettings:
-    """Return the settings of an embedded driver. The configuration of its Java is a link, as Debian's is."""
+    """Return the settings of an embedded driver.
+
+    The configuration of its Java is a symbolic link, as on Debian.
+    """
     (tmp_path / "system").mkdir()
     (tmp_path / "java" / "bin").mkdir(parents=True)
     (tmp_path / "java" / "conf").symlink_to(tmp_path / "system")
@@ -64,7 +67,7 @@ def test_an_embedded_driver_has_its_own_ports_and_those_of_the_api_only(
 
 
 def test_the_memory_of_a_driver_suffices_for_the_stacks_of_all_its_threads() -> None:
-    """Spark's pools keep idle threads, so what runs at once does not bound them."""
+    """Spark's pools keep idle threads, so the number of threads can exceed the number of tasks that run at once."""
     pools = dict(THREAD_POOLS)
     subqueries = pools["spark.sql.subquery.maxThreadThreshold"]
 

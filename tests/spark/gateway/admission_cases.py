@@ -1,4 +1,4 @@
-"""Requests that are tried at the gateway's check, without a gateway."""
+"""Helpers to pass requests through the gateway's admission check, without a gateway."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from headgate.spark.gateway.admission import Admitted, admit
 from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.rpcs import CONFIG_RPC, EXECUTE_PLAN, Rpc
 
-# Nested messages are written as dicts here, which the stubs do not know.
+# The type stubs do not accept nested messages written as dicts.
 base: Any = protos.base
 commands: Any = protos.commands
 relations: Any = protos.relations
@@ -24,31 +24,31 @@ UDT = '{"type":"struct","fields":[{"name":"a","nullable":true,"metadata":{},"typ
 
 
 def may_touch(_caller: Caller, action: str, path: str) -> bool:
-    """Let what lies in the drop be read, what lies in the tray be written, and progress be kept in one folder."""
+    """Allow reads in the folder `drop`, writes in the folder `tray`, and checkpoints in one folder."""
     if action == "path.checkpoint":
         return path == "/progress/q"
     return path.startswith({"path.read": "file:/drop/", "path.write": "file:/tray/"}[action])
 
 
 def admit_as(caller: Caller, rpc: Rpc, data: bytes) -> Admitted:
-    """Check a request as it came from somebody."""
+    """Check a request as the caller's."""
     return admit(rpc, data, RequestingCaller(caller, may_touch))
 
 
 def try_relation(caller: Caller = ANN, **fields: Any) -> Any:
-    """Check a query, and return the request as it goes on."""
+    """Check a query, and return the request that the gateway would forward."""
     request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(root=relations.Relation(**fields)))
     return admit_as(caller, EXECUTE_PLAN, request.SerializeToString()).request
 
 
 def try_command(caller: Caller = ANN, **fields: Any) -> Any:
-    """Check a command, and return the request as it goes on."""
+    """Check a command, and return the request that the gateway would forward."""
     request = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(command=commands.Command(**fields)))
     return admit_as(caller, EXECUTE_PLAN, request.SerializeToString()).request
 
 
 def try_config(**operation: Any) -> Any:
-    """Check a question about configuration, or a change of it."""
+    """Check a request that reads or changes configuration."""
     request = base.ConfigRequest(session_id=SESSION, operation=base.ConfigRequest.Operation(**operation))
     return admit_as(ANN, CONFIG_RPC, request.SerializeToString()).request
 
@@ -70,12 +70,12 @@ def files(**fields: Any) -> Any:
 
 
 def short(name: str) -> str:
-    """Return a message type's name as the lists spell it."""
+    """Return a message type's name in the spelling of the lists."""
     return name.removeprefix("spark.connect.")
 
 
 def walk(request: Message) -> Iterator[Any]:
-    """Yield every message of a request, each before what it holds."""
+    """Yield every message of a request, parents before children."""
     waiting: list[Any] = [request]
     while waiting:
         message = waiting.pop()

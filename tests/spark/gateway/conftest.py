@@ -1,4 +1,7 @@
-"""Gateways that tests of this folder share: one in front of a guarded Spark, and one of each module in front of a fake driver."""
+"""Gateways that tests of this folder share.
+
+One is in front of a guarded Spark; each module also has one in front of a fake driver.
+"""
 
 from collections.abc import Iterator
 
@@ -12,7 +15,7 @@ from tests.spark.gateway.guarded_gateway import PEOPLE, Guarded, guarded
 
 @pytest.fixture(scope="session")
 def spark_behind_gateway(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """Serve until the tests are done."""
+    """Serve a guarded Spark until the tests end."""
     with guarded(toolchain, tmp_path_factory.mktemp("spark")) as running:
         running.fill(PEOPLE[:8])
         yield running

@@ -1,4 +1,4 @@
-"""A Spark Connect server that answers at once and remembers what it was asked."""
+"""A Spark Connect server that answers at once and records its requests."""
 
 import threading
 import time
@@ -33,7 +33,7 @@ ANSWERS: dict[str, type[Any]] = {
 
 @dataclass
 class FakeDriver:
-    """What the gateway asks of a driver; the test changes it."""
+    """The driver's state as the gateway reads it; the test changes it."""
 
     address: str = ""
     name: str = "main"
@@ -46,10 +46,10 @@ class FakeDriver:
 
 @dataclass
 class FakeBackend(grpc.GenericRpcHandler):
-    """Remembers every call. `fail` names the call that fails as Spark does.
+    """Records every call. `fail` names the call that fails as in Spark.
 
-    With `held`, a statement gives its first answer and goes on when the test says so, or as it is interrupted.
-    `streams` are the ids of the streaming queries that every session has.
+    With `held`, a statement sends its first answer and continues when the test sets `go_on`, or when it is interrupted.
+    `streams` are the ids of the streaming queries of every session.
     """
 
     driver: FakeDriver = field(default_factory=FakeDriver)
@@ -57,33 +57,33 @@ class FakeBackend(grpc.GenericRpcHandler):
     metadata: list[dict[str, Any]] = field(default_factory=list)
     fail: str = ""
     fail_with: tuple[grpc.StatusCode, str] | None = None
-    """Instead of an error of Spark's, one of the way to it."""
+    """Raised instead of an error of Spark: a fault of the connection to Spark."""
 
     held: bool = False
     held_analyses: bool = False
-    """An analysis goes on until the test says so, as Spark's do: nothing interrupts it."""
+    """An analysis continues until the test sets `go_on`; as in Spark, an interrupt does not end it."""
     held_statuses: bool = False
-    """A question for artifacts is answered once the test says so."""
+    """A request for artifact statuses is answered once the test sets `go_on`."""
     held_configs: bool = False
-    """A question about the configuration is answered once the test says so."""
+    """A request for the configuration is answered once the test sets `go_on`."""
     config_seconds: float = 0.0
-    """How long each such answer takes."""
+    """Seconds until each request for the configuration is answered."""
     held_releases: bool = False
-    """The release of a session goes on until the test says so."""
+    """The release of a session continues until the test sets `go_on`."""
     deaf_to: int = 0
-    """So many interrupts are answered and change nothing."""
+    """The number of interrupts that are answered and have no effect."""
     running: set[str] = field(default_factory=set[str])
-    """Statements that are under way. One goes on without its client, as in Spark."""
+    """The statements that are running. A statement continues without its client, as in Spark."""
     go_on: threading.Event = field(default_factory=threading.Event)
     interrupted: set[str] = field(default_factory=set[str])
     plans_wait: bool = False
-    """A plan has reached the driver and is registered only once the test sets `arrive`: other calls overtake it."""
+    """Whether the driver registers a plan only once the test sets `arrive`, so that other calls overtake the plan."""
     arrive: threading.Event = field(default_factory=threading.Event)
     in_transit: set[str] = field(default_factory=set[str])
     registered: set[str] = field(default_factory=set[str])
-    """Operations that the driver knows: nothing else is interrupted or released."""
+    """The operations that the driver knows; it interrupts and releases only these."""
     rows: int = 0
-    """So many MiB a statement answers, one by one; `sent` counts those that were taken."""
+    """The number of responses of one MiB that a statement sends; `sent` counts the responses that were taken."""
     sent: int = 0
     streams: list[str] = field(default_factory=list[str])
     die: Callable[[], object] = lambda: None
@@ -97,7 +97,7 @@ class FakeBackend(grpc.GenericRpcHandler):
         return next(request for called, request in reversed(self.calls) if called == name)
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
-        """Return a handler that remembers and answers."""
+        """Return a handler that records the calls and answers them."""
         rpc = RPCS[handler_call_details.method]
 
         def take(data: bytes, context: grpc.ServicerContext) -> Any:
@@ -129,7 +129,7 @@ class FakeBackend(grpc.GenericRpcHandler):
             self.interrupted.add(operation)
 
     def release(self, request: Any) -> str:
-        """Release an operation as Spark does; return its id, or nothing if Spark does not know it."""
+        """Release an operation as Spark does; return its id, or an empty value if Spark does not know it."""
         if request.operation_id not in self.registered:
             return ""
         if request.HasField("release_all"):
@@ -149,7 +149,7 @@ class FakeBackend(grpc.GenericRpcHandler):
         try:
             yield from self._answers(request)
         finally:
-            # Spark notices no client that leaves: the statement goes on until it is done or interrupted.
+            # Spark does not notice that a client has left: the statement continues until it is done or interrupted.
             self._wait(operation)
             self.running.discard(operation)
 

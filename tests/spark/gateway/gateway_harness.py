@@ -1,4 +1,4 @@
-"""A gateway on an event loop of its own, for clients that block."""
+"""A gateway on an event loop of its own, for blocking clients."""
 
 import threading
 import time
@@ -26,33 +26,39 @@ from tests.threads import event_loop, served
 
 KEY = "only the gateway has it"
 UNDECIDED = "undecided"
-"""A token that is looked up for as long as the test lets it."""
+"""A token whose lookup takes until the test sets `decide`."""
 
 
 class Tokens:
-    """The tokens that are valid: each is the name of its principal. Revoking one takes it away."""
+    """The valid tokens; a token equals the name of its principal.
+
+    A test revokes a token by removing it from `callers`.
+    """
 
     def __init__(self, *names: str) -> None:
         self.callers = {name: Caller(PrincipalId(name), TokenId(f"t-{name}")) for name in names}
         self.decide = threading.Event()
 
     def at_hand(self, token: str) -> Caller | None:
-        """Return the caller of a token that need not be looked up."""
+        """Return the caller of a token that needs no lookup."""
         return None if token == UNDECIDED else self.authenticate(token)
 
     def authenticate(self, token: str) -> Caller | None:
-        """Return the caller of a token. The holder of `several` is in two organizations, that of `suspended` in a suspended one."""
+        """Return the caller of a token.
+
+        The holder of `several` is in two organizations, the holder of `suspended` in a suspended organization.
+        """
         if token == UNDECIDED:
             self.decide.wait(30)
-        if token == "suspended":  # noqa: S105 (of nobody)
+        if token == "suspended":  # noqa: S105 (of no user)
             raise SuspendedError
-        if token == "several":  # noqa: S105 (of nobody)
+        if token == "several":  # noqa: S105 (of no user)
             raise SeveralOrganizationsError((ResourceId("a"), ResourceId("b")))
         return self.callers.get(token)
 
 
 class Nowhere:
-    """Nothing outside the lake can be touched."""
+    """Allows no access outside the lake."""
 
     def may_access(self, _caller: Caller, _action: str, _path: str) -> bool:
         """Refuse every path."""
@@ -63,12 +69,12 @@ class Nowhere:
         return False
 
     def jdbc_access(self, _caller: Caller, connection: str) -> JdbcAccess:
-        """Know no database."""
+        """Raise the error for an unknown database."""
         raise JdbcAccessError(connection)
 
 
 class FakeSpark:
-    """An organization's Spark where everything is allowed but what stands in `denied`: need -> why."""
+    """An organization's Spark that allows everything except for `denied`: required privilege -> reason."""
 
     def __init__(self) -> None:
         self.sessions = SparkSessions()
@@ -81,18 +87,18 @@ class FakeSpark:
         self.sessions.close_where(lambda _: True)
 
     def refusal(self, _caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
-        """Return why not all of this is allowed, or None."""
+        """Return the reason of the first denied privilege, or None if all are allowed."""
         return next((self.denied[need] for need in needs if need in self.denied), None)
 
     def resource(self, _need: RequiredPrivilege) -> None:
-        """Know no resource."""
+        """Return None: no resource is known."""
 
     def full_name(self, _resource: ResourceId) -> None:
-        """Know no resource."""
+        """Return None: no resource is known."""
 
 
 class RunningGateway:
-    """A gateway with its port, sessions, works and tokens."""
+    """A gateway with its port, sessions, running operations and tokens."""
 
     def __init__(
         self,
@@ -112,26 +118,26 @@ class RunningGateway:
         self.run = run
 
     def report(self) -> None:
-        """Report what is under way now, and not only when its time has come."""
+        """Report the running operations now instead of at the next interval."""
         self.run(self.gateway.watch.tick())
 
     def forbid(self) -> None:
-        """Let every question of the gateway go unanswered from now on."""
+        """Make every request of the gateway to the decision service fail from now on."""
         self.authority._wire._head = self.authority._wire._head.replace(KEY, "another")
 
     def drain(self) -> None:
-        """Take no more calls, and let those under way finish."""
+        """Refuse new calls, and wait for the running calls to finish."""
         self.run(self.gateway.stop(30))
 
     async def stop(self) -> None:
-        """End it."""
+        """Stop the gateway."""
         await self.gateway.stop(1)
         self.authority.end()
 
 
 @contextmanager
 def answering(spark: FakeSpark, tokens: Tokens, driver: DriverAccess) -> Iterator[str]:
-    """Answer a gateway that has the key until the block ends; gives the address."""
+    """Serve the decision service for a gateway with the key until the block ends; yields the address."""
 
     def known(caller: Caller | None) -> ResolvedCredential | None:
         return ResolvedCredential(caller, spark, driver) if caller else None
@@ -150,7 +156,10 @@ def answering(spark: FakeSpark, tokens: Tokens, driver: DriverAccess) -> Iterato
 
 @contextmanager
 def running_gateway(driver: DriverAccess, *names: str) -> Iterator[RunningGateway]:
-    """Serve the driver until the block ends; the gateway asks over HTTP, as it does in its own process."""
+    """Run a gateway in front of the driver until the block ends.
+
+    The gateway requests decisions over HTTP, as it does in its own process.
+    """
     spark, tokens = FakeSpark(), Tokens(*names)
     with answering(spark, tokens, driver) as url, event_loop() as run:
 

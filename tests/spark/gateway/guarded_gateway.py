@@ -1,4 +1,4 @@
-"""The gateway in front of a guarded driver, and a decision service that gives each person a table of their own."""
+"""A gateway in front of a guarded driver, and a decision service that allows each person a table of their own."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,22 +15,25 @@ from tests.spark.guard.driver_harness import ADMIN, DriverHarness, Need, world
 
 PEOPLE = tuple(f"p{number}" for number in range(16))
 LONERS = ("attacker", "victim", "leaver")
-"""People of one test file each, so that no operation of theirs is left by another."""
+"""People that one test file each uses, so that another test file leaves no operations for them."""
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """The driver with what it asks, and the gateway in front of it."""
+    """The guarded driver with its decision service, and the gateway in front of it."""
 
     world: DriverHarness
     gateway: RunningGateway
 
     def connect(self, person: str) -> SparkSession:
-        """Open a session of a person. Whoever opens it stops it."""
+        """Open a session of a person; the caller must stop it."""
         return connect(self.gateway.port, person)
 
     def allows(self, handle: str, need: Need) -> bool:
-        """Tell whether a session may have something: all of `raw`, and in `trusted` the table called like the person."""
+        """Return whether a session has a privilege.
+
+        A session has every privilege in `raw`, and in `trusted` those on the table named after its person.
+        """
         if handle == ADMIN:
             return True
         caller = self.gateway.sessions.caller(handle)
@@ -44,7 +47,7 @@ class Guarded:
 
     @contextmanager
     def revoked(self) -> Iterator[None]:
-        """Allow nobody anything until the block ends."""
+        """Deny everything until the block ends."""
         self.world.decisions.rule = lambda _handle, _need: False
         try:
             yield
@@ -52,7 +55,7 @@ class Guarded:
             self.world.decisions.rule = self.allows
 
     def fill(self, people: Sequence[str]) -> None:
-        """Make everybody's table."""
+        """Create the table of each person."""
         admin = self.world.session(ADMIN)
         for person in people:
             rows = f"SELECT '{Owner(person, TABLE).row_mark}' AS mark, id AS n FROM range(0, 10, 1, 1)"

@@ -1,4 +1,4 @@
-"""A client that says what it likes: any bytes to any method with any metadata."""
+"""A hostile client: sends any bytes to any method with any metadata."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ LONGEST = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Answer:
-    """How a call ended, what it said, and what came before."""
+    """The status of a call, its message, and the responses before its end."""
 
     code: grpc.StatusCode
     text: str = ""
@@ -28,17 +28,20 @@ class Answer:
         """Return the SQLSTATE of an error, or an empty text."""
         info = ErrorInfo()
         for detail in Status.FromString(self.rich).details:
-            detail.Unpack(info)  # does nothing where it is something else
+            detail.Unpack(info)  # does nothing if the value has another type
         return info.metadata.get("sqlState", "")
 
 
 def bearer(token: str) -> Metadata:
-    """Return the metadata of somebody who has a token."""
+    """Return the metadata of a caller with a token."""
     return (("authorization", f"Bearer {token}"),)
 
 
 class RawClient:
-    """A channel without a stub: on the wire all four kinds of calls are streams of messages both ways."""
+    """A channel without a stub.
+
+    All four kinds of calls are bidirectional streams of messages on the wire.
+    """
 
     def __init__(self, address: str, metadata: Metadata = ()) -> None:
         options = (("grpc.max_send_message_length", LONGEST), ("grpc.max_receive_message_length", LONGEST))
@@ -54,7 +57,7 @@ class RawClient:
         seconds: float = 30,
         **options: Any,
     ) -> Answer:
-        """Send messages to a method of Spark Connect, or to any path that begins with a slash."""
+        """Send messages to a method of Spark Connect, or to a path that begins with a slash."""
         path = method if method.startswith("/") else SERVICE + method
         sent = self.metadata if metadata is None else metadata
         call: Any = self.channel.stream_stream(path)(iter(requests), metadata=sent, timeout=seconds, **options)

@@ -1,4 +1,4 @@
-"""A client of the gateway that speaks the protocol and nothing else."""
+"""A client of the gateway that speaks only the protocol, without PySpark."""
 
 import uuid
 from typing import Any
@@ -11,7 +11,7 @@ from tests.spark.gateway.fake_backend import ANSWERS
 
 
 class Client:
-    """A client that says what it likes, and waits for an answer for `seconds`, or for ever."""
+    """A client that sends arbitrary requests, and waits for an answer for `seconds`, or without a limit."""
 
     def __init__(self, port: int, token: str | None, seconds: float | None = None) -> None:
         self.seconds = seconds
@@ -37,7 +37,7 @@ class Client:
         return RPCS[SERVICE + name].request(session_id=self.session_id, **fields).SerializeToString()
 
     def begin(self, name: str, **fields: Any) -> Any:
-        """Send a call, and return the answers as they come."""
+        """Start a call, and return the iterator of its responses."""
         rpc = RPCS[SERVICE + name]
         request = rpc.request(session_id=self.session_id, **fields).SerializeToString()
         return self.channel.unary_stream(rpc.path)(request, metadata=self.metadata)

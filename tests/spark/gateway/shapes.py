@@ -1,4 +1,4 @@
-"""Requests in which few bytes mean many messages: each shape with as many parts as asked for."""
+"""Requests with many messages in few bytes: each shape with the requested number of parts."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -35,12 +35,12 @@ _PLAN = base.ExecutePlanRequest.DESCRIPTOR.fields_by_name["plan"].number
 
 
 def field(number: int, content: bytes) -> bytes:
-    """Return a field of bytes on the wire."""
+    """Return an encoded field of bytes."""
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def varint(value: int) -> bytes:
-    """Return a number on the wire."""
+    """Return an encoded number."""
     written = bytearray()
     while value >= 128:
         written.append(value & 127 | 128)
@@ -49,12 +49,12 @@ def varint(value: int) -> bytes:
 
 
 def projection(expressions: bytes) -> bytes:
-    """Return a relation with expressions that are on the wire already."""
+    """Return a relation with expressions that are encoded already."""
     return field(_PROJECT, field(_INPUT, a_range().SerializeToString()) + expressions)
 
 
 def projected(expression: Mapping[str, Any], times: int = 1) -> bytes:
-    """Return a relation with the same expression several times."""
+    """Return a relation that contains the same expression several times."""
     one = relations.Project(expressions=[expression]).SerializeToString()
     return projection(one * times)
 
@@ -78,7 +78,7 @@ def compressed(root: bytes) -> Sent:
 
 
 def analyzed(root: bytes) -> Sent:
-    """Return the request that asks for the schema of a query that is compressed."""
+    """Return the request for the schema of a compressed query."""
     request = base.AnalyzePlanRequest(session_id=SESSION, schema={"plan": packed(root)})
     return ANALYZE_PLAN, request.SerializeToString()
 
@@ -102,17 +102,17 @@ def _relation(**kind: Any) -> Sent:
 
 
 def _metadata(parts: int) -> str:
-    """Return JSON with as many parts."""
+    """Return JSON metadata with the given number of parts."""
     return json.dumps({"comment": "x" * (16 * parts)})
 
 
 def _schema(parts: int) -> str:
-    """Return a schema in JSON with as many parts."""
+    """Return a JSON schema with the given number of parts."""
     return json.dumps({"type": "struct", "fields": "x" * (16 * parts)})
 
 
 def branching(parts: int) -> bytes:
-    """Return joins of joins, which no field repeats."""
+    """Return nested joins: a tree of messages that no repeated field produces."""
     level = a_range().SerializeToString()
     for _ in range((parts // 2).bit_length() - 1):
         level = field(_JOIN, field(_LEFT, level) + field(_RIGHT, level))
@@ -120,7 +120,10 @@ def branching(parts: int) -> bytes:
 
 
 def nested_argument(levels: int) -> bytes:
-    """Return a statement with an argument that is an array of arrays; no message is made so deep in Python."""
+    """Return a statement with an argument of nested arrays.
+
+    It is encoded by hand, because Python cannot build a message of this depth.
+    """
     argument = relations.Project(expressions=[TRUE]).expressions[0].SerializeToString()
     for _ in range(levels):
         argument = field(_CALL, field(_NAME, b"array") + field(_ARGUMENTS, argument))
@@ -192,7 +195,7 @@ SHAPES: dict[str, Callable[[int], Sent]] = {
     "characters of a schema": lambda n: _relation(local_relation={"schema": _schema(n)}),
     "branches": lambda n: compressed(branching(n)),
 }
-"""Name -> the request with about as many parts as asked for, most of them compressed."""
+"""Name -> the request with about the requested number of parts, most of them compressed."""
 OTHER_CALLS: dict[str, Callable[[int], Sent]] = {
     "settings": lambda n: (
         CONFIG_RPC,
@@ -209,9 +212,9 @@ OTHER_CALLS: dict[str, Callable[[int], Sent]] = {
         base.ArtifactStatusesRequest(session_id=SESSION, names=["x"] * n).SerializeToString(),
     ),
     "tags": lambda n: (EXECUTE_PLAN, base.ExecutePlanRequest(session_id=SESSION, tags=["x"] * n).SerializeToString()),
-    "fields of a release that nobody knows": lambda n: _unknown(RELEASE_EXECUTE, n),
-    "fields of an interrupt that nobody knows": lambda n: _unknown(INTERRUPT, n),
-    "fields of a clone that nobody knows": lambda n: _unknown(CLONE_SESSION, n),
+    "unknown fields of a release": lambda n: _unknown(RELEASE_EXECUTE, n),
+    "unknown fields of an interrupt": lambda n: _unknown(INTERRUPT, n),
+    "unknown fields of a clone": lambda n: _unknown(CLONE_SESSION, n),
 }
 
 

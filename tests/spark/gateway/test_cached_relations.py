@@ -1,4 +1,4 @@
-"""A relation by id is the session's that got it, and nobody else's."""
+"""A cached relation can be read by its id only in the session that created it."""
 
 import uuid
 from typing import Any
@@ -13,7 +13,7 @@ from tests.spark.gateway.fake_backend import fake_backend
 from tests.spark.gateway.gateway_harness import running_gateway
 from tests.spark.gateway.raw_client import Client
 
-base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
+base: Any = protos.base  # the type stubs do not accept nested messages written as dicts
 OPERATION = "00000000-0000-0000-0000-00000000000a"
 NOTHING: frozenset[str] = frozenset()
 

@@ -1,4 +1,4 @@
-"""The error of a call that finds no slot names the callers that hold the slots."""
+"""The error of a call that finds no free slot names the callers that hold the slots."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
 
 
 async def refusal_of(slots: Slots, principal: PrincipalId) -> str:
-    """Return why a call finds no room."""
+    """Return the message of a call that finds no free slot."""
     with pytest.raises(ExhaustedError) as refused:
         await slots.take(principal)
     return refused.value.message

@@ -1,4 +1,4 @@
-"""Errors tell a user what the statement did wrong, and nothing of what else there is."""
+"""Errors show a user the fault of the statement, and nothing about the machine or other users."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.policy.message_types import short_name
 from tests.spark.gateway.admission_cases import walk
 
-base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
+base: Any = protos.base  # the type stubs do not accept nested messages written as dicts
 INTERNAL = grpc.StatusCode.INTERNAL
 INSIDE = "Lost task (node7.corp executor 3): open /warehouse/secret/salaries/a.parquet\n\tat x.Y(Z.java:1)"
 
@@ -130,7 +130,7 @@ MASKED: dict[str, tuple[str, ...]] = {
         "FetchErrorDetailsResponse.QueryContext.summary",
     ),
 }
-"""What takes the places out of a text -> the fields that it does this to."""
+"""The step that masks machine addresses and paths in a text -> the fields that it masks."""
 UNMASKED: dict[str, tuple[str, ...]] = {
     "an id of a session, an operation, an answer or a stream": (
         *(f"{name}Response.session_id" for name in ANSWERED),
@@ -201,13 +201,13 @@ UNMASKED: dict[str, tuple[str, ...]] = {
         "google.protobuf.Any.type_url",
     ),
 }
-"""Why a text tells no place of the machine as it is -> the fields that this is true of."""
+"""The reason why a text cannot contain an address or path of the machine -> the fields with such a text."""
 OF_THE_CALLER = {
     "Relation": "the plan that the caller sent, or the rows of its command",
     "DataType": "the schema of the caller's plan",
     "Expression.Literal": "a literal: a value of the caller's rows",
 }
-"""Messages that a request may hold too, and that are not looked into."""
+"""Messages that a request may contain too; the scrubber does not look into them."""
 
 
 def answer_of_a_stream(**result: Any) -> bytes:
@@ -269,7 +269,7 @@ class TestAnErrorThatComesAsAResult:
 
 
 def filled(message: Any, depth: int = 3) -> Any:
-    """Return a message with a place of the machine in each of its texts."""
+    """Return a message with an address or path of the machine in each of its texts."""
     for field in message.DESCRIPTOR.fields:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             getattr(message, field.name)[INSIDE] = INSIDE
@@ -284,7 +284,7 @@ def filled(message: Any, depth: int = 3) -> Any:
 
 
 def places(message: Any) -> Iterator[str]:
-    """Yield the fields whose text holds a place of the machine."""
+    """Yield the fields whose text contains an address or path of the machine."""
     for each in walk(message):
         for field, value in each.ListFields():
             if field.message_type is None and "warehouse" in str(value):

@@ -1,4 +1,4 @@
-"""The requests of one principal are inspected in turn, so that those of others do not wait for them."""
+"""The gateway inspects the requests of one principal in turn, so that requests of others do not wait for them."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ A, B = PrincipalId("ann"), PrincipalId("bob")
 
 
 class Work:
-    """Work that is done when the test lets it go on, and remembers in which order."""
+    """Work that is done when the test releases it, and that records the order."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -206,7 +206,7 @@ def test_another_principal_is_answered_before_large_requests_that_came_first(
     rpc, data = SHAPES[shape](parts)
     small = base.ExecutePlanRequest(session_id=SESSION, plan={"root": {"range": {"end": 1, "step": 1}}})
     ann, bob = (RawClient(f"127.0.0.1:{gateway.port}", bearer(name)) for name in ("ann", "bob"))
-    bob.send("ExecutePlan", [small.SerializeToString()])  # the session is there
+    bob.send("ExecutePlan", [small.SerializeToString()])  # the session exists
     ended: list[str] = []
 
     with ThreadPoolExecutor(8) as threads:

@@ -1,4 +1,4 @@
-"""An operation stays tracked until its driver has said that it ended, whatever its client does."""
+"""The gateway tracks an operation until its driver has confirmed the end, even if the client has left."""
 
 import asyncio
 import time
@@ -37,7 +37,7 @@ def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
 
 
 def tracked(gateway: RunningGateway) -> int:
-    """Return how many operations the gateway counts as running."""
+    """Return the number of operations that the gateway counts as running."""
     return len(gateway.gateway._operations.list_running())  # pyright: ignore[reportPrivateUsage]
 
 
@@ -126,7 +126,7 @@ class TestAnOrphan:
 
 
 class TestAPlanThatIsOvertaken:
-    """A plan of many megabytes is registered by the driver after calls that were sent later."""
+    """The driver registers a plan of many megabytes after it has received calls that were sent later."""
 
     @pytest.fixture(autouse=True)
     def _plans_wait(self, backend: FakeBackend) -> None:

@@ -1,4 +1,4 @@
-"""What a client leaves behind in a real Spark does not take it from other people."""
+"""Orphaned operations of a client on a real Spark do not block other users."""
 
 import os
 import time
@@ -24,11 +24,11 @@ MANY = {
     "large texts": (f"SELECT length('{'x' * 12_000_000}') FROM range(9)", 30),
     "deep expressions": (f"SELECT {'abs(' * 500}id{')' * 500} FROM range(9)", 60),
 }
-"""Statements that the driver itself works on or keeps, and how many are sent at once."""
+"""Statements that use the driver's own time or memory, each with the number of copies that are sent at once."""
 WITHIN = 45.0
-"""Seconds in which another person's statement is answered, on a machine that other processes use too.
+"""Seconds within which another user's statement is answered, on a busy machine.
 
-The statements of the attacker together take minutes.
+The attacker's statements together take minutes.
 """
 
 
@@ -51,7 +51,7 @@ def plan(text: str) -> Any:
 
 
 def begin(gateway: Guarded, person: str, text: str, *, reattachable: bool = False) -> tuple[Client, str, Any]:
-    """Send a statement; return its client, its id and the call that is under way."""
+    """Send a statement; return its client, its id and the running call."""
     client, operation = Client(gateway.gateway.port, person), str(uuid.uuid4())
     options = [{"reattach_options": {"reattachable": reattachable}}]
     answers = client.begin("ExecutePlan", operation_id=operation, plan=plan(text), request_options=options)
@@ -59,14 +59,14 @@ def begin(gateway: Guarded, person: str, text: str, *, reattachable: bool = Fals
 
 
 def seconds_to_count(gateway: Guarded) -> float:
-    """Return how long another person's statement takes."""
+    """Return the seconds that another user's statement takes."""
     began = time.monotonic()
     assert Client(gateway.gateway.port, VICTIM).call("ExecutePlan", plan=plan(COUNT))
     return time.monotonic() - began
 
 
 def fill_slots(gateway: Guarded, person: str, *, reattachable: bool = False) -> list[tuple[Client, str, Any]]:
-    """Take every slot of Spark."""
+    """Occupy every slot of Spark."""
     sent = [begin(gateway, person, CROSS_JOIN, reattachable=reattachable) for _ in range(2)]
     time.sleep(5)
     return sent

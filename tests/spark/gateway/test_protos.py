@@ -1,4 +1,4 @@
-"""The gateway imports the messages of Spark Connect, and nothing else of PySpark."""
+"""The gateway imports only the messages of Spark Connect from PySpark."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The revocation watch does not end, whatever fails in it; while it does not work, nothing is served."""
+"""The revocation watch survives every error; while it does not work, the gateway serves nothing."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ def gateway(backend: FakeBackend, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
 
 
 class Failing:
-    """Raises an error at its first calls, and then does what it stands for."""
+    """Raises an error at its first calls, and then calls the function that it replaces."""
 
     def __init__(self, error: BaseException, works: Any, times: int = 1) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""Work that is under way ends when a right goes that it stands on, and its client is told why."""
+"""A running operation ends when a privilege that it needs is revoked, and its client gets the reason."""
 
 import threading
 import uuid
@@ -37,7 +37,7 @@ def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
 
 
 class Statement:
-    """A statement of ann's that has given its first answer, and for which the guard has asked to read a table."""
+    """A statement of ann that has sent its first answer, and for which the guard has requested the read of a table."""
 
     def __init__(self, gateway: RunningGateway, backend: FakeBackend, *, reattachable: bool = False) -> None:
         self.client = Client(gateway.port, "ann")
@@ -120,7 +120,8 @@ class TestAStatement:
         statement.answers = statement.stream("ReattachExecute")
 
         assert statement.fails().details() == WHY
-        # An interrupt is repeated until the driver confirms the end, so how many there are depends on time.
+        # The gateway repeats an interrupt until the driver confirms the end, so the number of interrupts depends on
+        # timing.
         assert backend.interrupted == {statement.operation}
 
     def test_a_statement_ends_when_no_decision_arrives(
@@ -281,7 +282,7 @@ class TestBounds:
         gateway.spark.denied[READ] = WHY
         gateway.report()
 
-        assert taken < 100  # MiB, most of it in the windows of two connections
+        assert taken < 100  # MiB, most of them in the flow-control windows of two connections
         assert statement.fails().code() is DENIED
         assert backend.sent < 200
 
@@ -302,7 +303,7 @@ def test_a_draining_gateway_finishes_running_statements_and_refuses_new_calls(
 
 
 def _is_refused(gateway: RunningGateway) -> bool:
-    """Return whether a call is refused, or left without an answer, as one is that arrives while the server stops."""
+    """Return whether a call is refused, or gets no answer, as a call that arrives while the server stops."""
     try:
         Client(gateway.port, "ann", seconds=5).version()
     except grpc.RpcError:
@@ -311,7 +312,7 @@ def _is_refused(gateway: RunningGateway) -> bool:
 
 
 def _settled(backend: FakeBackend) -> int:
-    """Return how many answers the driver was rid of, when that does not change any more."""
+    """Return the number of responses that the driver has sent, once it no longer changes."""
     still, before = threading.Event(), -1
     while before != backend.sent:
         before = backend.sent

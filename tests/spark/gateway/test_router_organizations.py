@@ -1,4 +1,7 @@
-"""One login of two organizations at one gateway: what runs in the one is, to calls for the other, as if it were missing."""
+"""One login in two organizations at one gateway.
+
+To calls for one organization, the operations of the other look like missing operations.
+"""
 
 import re
 import time
@@ -29,7 +32,7 @@ from tests.spark.gateway.hostile_client import Answer, RawClient, bearer
 from tests.threads import event_loop, served
 
 ANN = Caller(PrincipalId("ann"))
-"""The caller of a login: no token tells the organizations apart."""
+"""The caller of the login; its token does not distinguish the organizations."""
 HASH = "cache/" + "0" * 64
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ONE_ROW: Any = {"root": {"range": {"end": 1, "step": 1}}}
@@ -37,7 +40,7 @@ ONE_ROW: Any = {"root": {"range": {"end": 1, "step": 1}}}
 
 @dataclass
 class Tenant:
-    """An organization with its Spark and its driver, and Ann's way to it."""
+    """An organization with its Spark and its driver, and Ann's connection to it."""
 
     name: str
     backend: FakeBackend
@@ -45,13 +48,13 @@ class Tenant:
     client: RawClient
 
     def call(self, method: str, session: str, **fields: Any) -> Answer:
-        """Send one request of Ann's for this organization."""
+        """Send one request as Ann for this organization."""
         message = RPCS[SERVICE + method].request(session_id=session, **fields)
         return self.client.send(method, [message.SerializeToString()])
 
 
 class Two:
-    """Ann's session and operation in the organization `b`, and the organization `a`."""
+    """Ann's session and operation in organization `b`, and organization `a`."""
 
     def __init__(self, a: Tenant, b: Tenant) -> None:
         self.a = a
@@ -126,7 +129,7 @@ def asked(fields: dict[str, Any], operation: str) -> dict[str, Any]:
 
 
 def without_ids(answer: Answer) -> tuple[Any, ...]:
-    """Return the code, the text and the messages of an answer without ids."""
+    """Return the code, the text and the messages of an answer, without ids."""
     return answer.code, UUID.sub("?", answer.text), [UUID.sub("?", repr(each)) for each in answer.messages]
 
 

@@ -1,4 +1,7 @@
-"""A request is received once its caller is known: what a caller without a token sends takes no memory and no time."""
+"""The gateway reads a request only after it has authenticated the caller.
+
+Data that a client sends without a token takes no memory and no time.
+"""
 
 import resource
 import socket
@@ -23,16 +26,16 @@ from tests.spark.gateway.test_interrupts import tracked
 from tests.threads import wait_until
 
 SECONDS = 20.0
-"""Far less than the gateway waits for a request."""
+"""Seconds; far less than the gateway waits for a request."""
 ONE_REQUEST = [path for path, rpc in RPCS.items() if not rpc.streams_in]
 KIB = 1024
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5)
-"""How a client of HTTP/2 begins, with settings that change nothing."""
+"""The first bytes of an HTTP/2 connection, with settings that change nothing."""
 STREAMS_SETTING, WINDOW_SETTING = 3, 4
 
 
 def refusal(client: Client, path: str, requests: Iterator[bytes]) -> grpc.RpcError:
-    """Return the error of a call that sends these requests, which may never come."""
+    """Return the error of a call that sends these requests, which may never arrive."""
     with pytest.raises(grpc.RpcError) as raised:
         list(client.channel.stream_stream(path)(requests, metadata=client.metadata, timeout=SECONDS))
     return raised.value
@@ -87,7 +90,7 @@ def test_a_call_of_one_request_with_a_second_one_is_refused(
 
 
 class Flood:
-    """A call that sends messages of 16 KiB for as long as they are taken; `taken` counts their bytes."""
+    """A call that sends messages of 16 KiB while the gateway accepts them; `taken` counts their bytes."""
 
     def __init__(self, channel: grpc.Channel, token: str) -> None:
         self.taken = 0
@@ -96,7 +99,7 @@ class Flood:
         self._call: Any = channel.stream_stream(SERVICE + "AddArtifacts")(self._messages(), metadata=metadata)
 
     def settle(self) -> int:
-        """Return how much was taken once no more is."""
+        """Return the number of accepted bytes once it no longer grows."""
         wait_until(lambda: self.taken > 0)
         before = 0
         while before < self.taken:
@@ -105,7 +108,7 @@ class Flood:
         return self.taken
 
     def end(self) -> None:
-        """Leave."""
+        """Close the call."""
         self._over.set()
         self._call.cancel()
 
@@ -117,7 +120,7 @@ class Flood:
 
 @pytest.fixture
 def floods(gateway: RunningGateway) -> Iterator[list[Flood]]:
-    """Four calls on one connection whose caller is not known yet."""
+    """Four calls on one connection whose caller is not yet authenticated."""
     channel = grpc.insecure_channel(f"127.0.0.1:{gateway.port}")
     begun = [Flood(channel, UNDECIDED) for _ in range(4)]
     yield begun
@@ -129,7 +132,7 @@ def floods(gateway: RunningGateway) -> Iterator[list[Flood]]:
 
 
 def test_an_unauthenticated_caller_sends_no_more_than_a_window(floods: list[Flood]) -> None:
-    # The client's own gRPC takes a few messages more than it may send.
+    # The client's own gRPC buffers a few more messages than it may send.
     assert max(each.settle() for each in floods) <= 256 * KIB
 
 
@@ -159,7 +162,7 @@ with ThreadPoolExecutor(3) as threads:
 
 
 def resident() -> int:
-    """Return how many bytes of memory this process holds."""
+    """Return the resident memory of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
@@ -182,14 +185,14 @@ def test_a_statement_does_not_run_on_when_its_client_leaves_during_the_request(
 ) -> None:
     client, left = Client(gateway.port, "ann"), threading.Event()
     backend.calls.clear()
-    backend.held = backend.plans_wait = True  # so that no answer tells the gateway that the client is gone
+    backend.held = backend.plans_wait = True  # so that no answer shows the gateway that the client has left
 
     def unended() -> Iterator[bytes]:
         yield client.request("ExecutePlan", operation_id=str(uuid.uuid4()))
         left.wait(SECONDS)
 
     call: Any = client.channel.stream_stream(SERVICE + "ExecutePlan")(unended(), metadata=client.metadata)
-    time.sleep(0.5)  # the request is with the gateway, and its end is not
+    time.sleep(0.5)  # the gateway has the request, but not the end of the request
     call.cancel()
     left.set()
     time.sleep(0.5)
@@ -204,7 +207,7 @@ def test_a_statement_does_not_run_on_when_its_client_leaves_during_the_request(
 
 
 def settings_of(port: int) -> dict[int, int]:
-    """Return the settings of HTTP/2 that the gateway tells a client first."""
+    """Return the HTTP/2 settings that the gateway sends to a client first."""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
         connection.sendall(PREFACE)
         with connection.makefile("rb") as answers:

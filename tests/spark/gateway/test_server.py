@@ -1,4 +1,4 @@
-"""The gateway between clients of any sort and a driver that remembers what reached it."""
+"""The gateway between arbitrary clients and a driver that records the calls that reach it."""
 
 import threading
 import uuid
@@ -25,7 +25,7 @@ from tests.spark.gateway.raw_client import Client
 
 DENIED, UNKNOWN_TOKEN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED
 ANN = "ann:token-t-ann"
-base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
+base: Any = protos.base  # the type stubs do not accept nested messages written as dicts
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Whoever speaks raw protobuf, gRPC, HTTP/2 or plain bytes to the gateway gets an error, and the driver hears nothing."""
+"""Hostile clients that send raw protobuf, gRPC, HTTP/2 or plain bytes.
+
+They get an error from the gateway, and nothing reaches the driver.
+"""
 
 import socket
 import uuid
@@ -14,12 +17,12 @@ from tests.spark.gateway.fake_backend import FakeBackend
 from tests.spark.gateway.gateway_harness import RunningGateway
 from tests.spark.gateway.hostile_client import Metadata, RawClient, bearer
 
-base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
+base: Any = protos.base  # the type stubs do not accept nested messages written as dicts
 OK, DENIED, UNKNOWN = grpc.StatusCode.OK, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED
 INVALID, TOO_LARGE = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED
 SESSION = str(uuid.uuid4())
 SIGNING = {"ReleaseSession", "Config"}
-"""What the gateway itself tells the driver to begin a session."""
+"""The calls that the gateway itself sends to the driver when a session begins."""
 ONE_ROW = {"root": {"range": {"end": 1, "step": 1}}}
 ANY = {"type_url": "type.googleapis.com/spark.connect.Plan", "value": b"x"}
 
@@ -37,7 +40,7 @@ def execute(**fields: Any) -> bytes:
 
 
 def heard(backend: FakeBackend) -> set[str]:
-    """Return the calls that reached the driver, beside those that begin a session."""
+    """Return the calls that reached the driver, except for those that begin a session."""
     return set(backend.names()) - SIGNING
 
 
@@ -121,7 +124,10 @@ def test_a_malformed_body_is_not_sent_to_the_driver(client: RawClient, backend: 
 
 
 def test_a_duplicated_message_is_sent_to_spark_as_the_gateway_read_it(client: RawClient, backend: FakeBackend) -> None:
-    """Protobuf merges repeated fields; another reader might take the first. So Spark gets what was read here."""
+    """Protobuf merges repeated fields, but another reader might use the first.
+
+    The gateway therefore forwards the message that it has parsed.
+    """
     other = base.ExecutePlanRequest(session_id=str(uuid.uuid4()), plan={"root": {"sql": {"query": "SELECT 1"}}})
 
     assert client.send("ExecutePlan", [other.SerializeToString() + execute()]).code is OK

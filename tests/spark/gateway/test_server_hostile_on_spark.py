@@ -1,4 +1,4 @@
-"""What only a real Spark can show: ids of others lead nowhere, and the driver itself serves nobody who comes directly."""
+"""Attacks that need a real Spark: ids of other users give no access, and the driver refuses direct connections."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from tests.spark.gateway.guarded_gateway import Guarded
 from tests.spark.gateway.hostile_client import Answer, RawClient, bearer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
-base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
+base: Any = protos.base  # the type stubs do not accept nested messages written as dicts
 OK, UNKNOWN = grpc.StatusCode.OK, grpc.StatusCode.UNAUTHENTICATED
 ANN, BOB = "p0", "p1"
 ANNS_USER = {"user_id": f"{ANN}:token-t-{ANN}", "user_name": ANN}
@@ -23,7 +23,7 @@ REFUSED = "42501"
 
 
 class Person:
-    """Somebody with a token, a session of their own and an address to send to."""
+    """A user with a token, a session and an address to send to."""
 
     def __init__(self, address: str, token: str) -> None:
         self.client = RawClient(address, bearer(token))
@@ -54,7 +54,7 @@ def bob(spark_behind_gateway: Guarded) -> Iterator[Person]:
 
 
 def rows(answer: Answer) -> int:
-    """Return how many rows an answer brought."""
+    """Return the number of rows in an answer."""
     return sum(base.ExecutePlanResponse.FromString(message).arrow_batch.row_count for message in answer.messages)
 
 
@@ -77,7 +77,7 @@ def test_an_operation_of_another_user_can_be_neither_read_nor_ended(ann: Person,
     operation = str(uuid.uuid4())
     options = [{"reattach_options": {"reattachable": True}}]
     done: list[Answer] = []
-    # Of many short tasks, and not too many: one that has begun goes on to its end, interrupted or not.
+    # Many short tasks, but not too many: a task that has begun runs to its end even if it is interrupted.
     query = "SELECT count(*) FROM range(0, 2000000000, 1, 200) a WHERE a.id % 7 = sqrt(a.id)"
 
     def run() -> None:

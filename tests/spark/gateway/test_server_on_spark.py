@@ -48,7 +48,7 @@ class TestEveryDay:
         assert spark.sql("SELECT :x AS x", args={"x": 1}).collect() == [(1,)]
         assert spark.sql("SELECT carrier FROM {t}", t=spark.table(FLIGHTS)).collect() == [("AA",)]
 
-    @pytest.mark.filterwarnings("ignore:The copy keyword")  # PySpark uses it
+    @pytest.mark.filterwarnings("ignore:The copy keyword")  # a method of PySpark's client
     def test_local_rows_are_sent_and_returned_unchanged(self, spark: SparkSession) -> None:
         assert spark.createDataFrame([(1, "a"), (2, "b")], ["i", "s"]).toPandas().to_dict("list") == {
             "i": [1, 2],
@@ -204,7 +204,7 @@ REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda spark: spark.readStream.format("text").load("/etc").schema,
         "a stream cannot read the format `text`",
     ),
-    "everybody's cache": (lambda spark: spark.catalog.clearCache(), "all sessions share the cached data"),
+    "the cache of all sessions": (lambda spark: spark.catalog.clearCache(), "all sessions share the cached data"),
     "rows to keep": (lambda spark: spark.table(SALARIES).localCheckpoint(), "may not do that"),
     "rows to cache": (lambda spark: spark.table(SALARIES).persist(), "may not do that"),
     "a plan": (lambda spark: spark.table(SALARIES).explain(), "may not do that"),

@@ -1,4 +1,4 @@
-"""Rows of a client reach the driver as we write them, from a plan and from artifacts; what is forged does not."""
+"""Rows of a client reach the driver re-encoded by Headgate, from a plan and from artifacts; forged rows do not."""
 
 import asyncio
 import zlib
@@ -157,7 +157,7 @@ def whole(data: bytes, name: str = "") -> dict[str, Any]:
 
 
 def in_chunks(data: bytes, size: int = 32 * 1024, name: str = "", **said: int) -> list[dict[str, Any]]:
-    """Return the requests of one artifact, as PySpark sends a large one."""
+    """Return the requests of one artifact, in chunks as PySpark sends a large artifact."""
     parts = [chunk(data[start : start + size]) for start in range(0, len(data), size)]
     about = {"total_bytes": len(data), "num_chunks": len(parts), **said}
     begin = {"name": name or artifact_name(data), "initial_chunk": parts[0], **about}
@@ -165,7 +165,7 @@ def in_chunks(data: bytes, size: int = 32 * 1024, name: str = "", **said: int) -
 
 
 def arrived(backend: FakeBackend) -> dict[str, bytes]:
-    """Return the artifacts that reached the driver, put together as Spark does it."""
+    """Return the artifacts that reached the driver, assembled as Spark does it."""
     found: dict[str, bytes] = {}
     name, expected, total = "", 0, 0
     for called, request in backend.calls:
@@ -301,7 +301,7 @@ def code(error: Any) -> grpc.StatusCode:
 
 
 class TestNames:
-    """Spark reads Arrow's old format too, and takes the first letters of a text for a length that it then allocates."""
+    """Spark also reads Arrow's old format; there it uses the first bytes of a text as the size of an allocation."""
 
     def test_a_schema_cannot_be_used_as_rows(self, ann: Client, backend: FakeBackend) -> None:
         upload(ann, whole(HONEST), whole(SCHEMA))
@@ -433,7 +433,7 @@ class TestBudget:
 
 
 class Doubling(ParserPool):
-    """Parsers whose answer is an Arrow stream of twice the size."""
+    """Parsers whose result is an Arrow stream of twice the size."""
 
     async def rewrite(
         self,
@@ -497,7 +497,7 @@ class TestRowsThatAreCompressed:
 
 
 def zeros(each: int) -> bytes:
-    """Return a few thousand bytes that are one MiB of rows, different for each number."""
+    """Return a few thousand bytes that decompress to one MiB of rows, different for each number."""
     values = np.zeros(1 << 17, "int64")
     values[0] = each
     return stream(pa.table({"i": values}), compression="zstd")

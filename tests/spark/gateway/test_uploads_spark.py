@@ -22,7 +22,7 @@ from tests.spark.gateway.guarded_gateway import Guarded
 from tests.spark.gateway.hostile_client import Answer, RawClient, bearer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
-base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know
+base: Any = protos.base  # the type stubs do not accept nested messages written as dicts
 ANN, BOB = "p0", "p1"
 OK, INVALID = "OK", "INVALID_ARGUMENT"
 NOW = dt.datetime(2026, 1, 2, 3, 4, 5, 6)  # noqa: DTZ001 - a time without a zone is meant
@@ -42,7 +42,7 @@ def spark(spark_behind_gateway: Guarded) -> Iterator[SparkSession]:
 
 
 class Client:
-    """Says what it likes, in a session of its own."""
+    """A client that sends arbitrary requests in a session of its own."""
 
     def __init__(self, port: int, person: str) -> None:
         self.raw = RawClient(f"127.0.0.1:{port}", bearer(person))
@@ -106,7 +106,7 @@ class TestForgedRows:
 
         assert put.code.name == INVALID
         assert bob.cached(forged, schema).code.name != OK
-        # Spark would allocate as much as the first letters say: 538 MB.
+        # Spark would allocate the number of bytes that the first letters encode: 538 MB.
         assert "Not found" in bob.cached(schema, schema).text
         assert honest != forged
         assert spark.createDataFrame([("x",)], "c STRING").collect() == [("x",)]
@@ -148,7 +148,7 @@ VALUES: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.filterwarnings("ignore:The copy keyword")  # PySpark uses it
+@pytest.mark.filterwarnings("ignore:The copy keyword")  # a method of PySpark's client
 class TestStockClient:
     def test_rows_of_every_ordinary_type_arrive(self, spark: SparkSession) -> None:
         empty = (None,) * len(VALUES)
@@ -188,7 +188,7 @@ class TestStockClient:
         assert spark.createDataFrame([], "a INT").collect() == []
 
     def test_a_wide_table_arrives_as_artifacts(self, spark: SparkSession) -> None:
-        """Its schema alone is larger than one chunk."""
+        """The schema of the table alone is larger than one chunk."""
         frame = pd.DataFrame({f"column_{each}": range(2_000) for each in range(600)})
 
         wide = spark.createDataFrame(frame, ", ".join(f"{name} LONG" for name in frame.columns))

@@ -1,4 +1,4 @@
-"""Statements that run beside a test, each user in a session and a pool of its own."""
+"""Statements that run concurrently with a test, each user in a session and a scheduler pool of its own."""
 
 import threading
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from tests.spark.guard.driver_harness import DriverHarness
 STRANGER = "hgs_stranger"
 SHORT_TASKS = "SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1"
 SOON = 10.0
-"""Seconds within which another user's query answers, whatever other users send."""
+"""Seconds within which another user's query is answered, whatever other users send."""
 
 
 def open_as(lake: DriverHarness, handle: str) -> SparkSession:
-    """Open a session of a user of its own, in a pool of its own, as the gateway does."""
+    """Open a session as a separate user in a pool of its own, as the gateway does."""
     session = lake.session(handle, user=handle)
     session.conf.set("spark.scheduler.pool", handle)
     return session
 
 
 class Attempt:
-    """A statement that runs beside the test. `state` is the SQLSTATE that it ended with."""
+    """A statement that runs concurrently with the test. `state` is the SQLSTATE of its end."""
 
     def __init__(self, run: Callable[[], object]) -> None:
         self.state: str | None = None
@@ -38,6 +38,6 @@ class Attempt:
             self.state, self.message = error.getSqlState(), str(error)
 
     def wait(self, seconds: float) -> bool:
-        """Return whether it has ended within that time."""
+        """Return whether the statement has ended within that time."""
         self._thread.join(seconds)
         return not self._thread.is_alive()

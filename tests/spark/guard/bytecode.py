@@ -1,4 +1,4 @@
-"""What a class file says of constructors, of the names of parameters, and of what its code refers to."""
+"""Readers of class files: constructors, names of parameters, and the names that the code refers to."""
 
 import re
 import struct
@@ -26,7 +26,7 @@ _PRIMITIVES = {
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: its erased and its generic signature, and its code."""
+    """A method: its erased signature, its generic signature and its code."""
 
     name: str
     descriptor: str
@@ -41,14 +41,17 @@ class Bytecode:
     name: str
     texts: Mapping[int, str]
     pool: Mapping[int, int]
-    """Where an entry of the constant pool refers to a text."""
+    """Index in the constant pool -> index of the text that the entry refers to."""
     calls: frozenset[tuple[str, str, str]] = frozenset()
-    """What its code calls: class, method and descriptor."""
+    """The methods that the code calls: class, method and descriptor."""
     parents: tuple[str, ...] = ()
     methods: Sequence[Method] = field(default_factory=list[Method])
 
     def loads(self, method: str) -> Iterator[str]:
-        """Yield the texts and the names of classes that a method loads, in order; and a few that it does not."""
+        """Yield the texts and class names that a method loads, in order.
+
+        The scan reads every byte as an opcode, so it also yields a few texts that the method does not load.
+        """
         for code in (each.code for each in self.methods if each.name == method):
             for at in range(len(code) - 2):
                 if code[at] in (_LDC, _LDC_WIDE):
@@ -57,7 +60,7 @@ class Bytecode:
                         yield self.texts[self.pool[found]]
 
     def refers_to(self, word: str) -> bool:
-        """Return whether a name or a text in it has the word."""
+        """Return whether a name or a text of the class contains the word."""
         return any(word in text for text in self.texts.values())
 
     def element_names(self) -> tuple[str, ...]:
@@ -66,14 +69,14 @@ class Bytecode:
         return tuple(self._returned(code))
 
     def parameters(self) -> tuple[str, ...]:
-        """Return the types of the parameters of a case class, in order: those with which it is copied."""
+        """Return the types of the parameters of a case class, in order: the parameters of its `copy` method."""
         made = [each for each in self.methods if each.name == "copy"] or [
             each for each in self.methods if each.name == "<init>"
         ]
         return types(made[0].signature or made[0].descriptor) if made else ()
 
     def _returned(self, code: bytes) -> Iterator[str]:
-        """Yield the texts that are loaded only to be returned."""
+        """Yield the texts that the code loads only to return them."""
         for at in range(len(code) - 3):
             if code[at] == _LDC and code[at + 2] in (_GOTO, _RETURN) and code[at + 1] in self.pool:
                 yield self.texts[self.pool[code[at + 1]]]
@@ -90,7 +93,7 @@ def types(signature: str) -> tuple[str, ...]:
 
 
 def read(jar: Path, prefix: str) -> dict[str, Bytecode]:
-    """Return the classes of a jar whose path begins so, by name."""
+    """Return the classes of a jar whose path begins with the prefix, by name."""
     with zipfile.ZipFile(jar) as archive:
         names = [name for name in archive.namelist() if name.startswith(prefix) and name.endswith(".class")]
         return {found.name: found for found in (_parse(archive.read(name)) for name in names)}
@@ -131,13 +134,13 @@ class Constants:
     pool: dict[int, int]
     """The entries that refer to a text."""
     pairs: dict[int, tuple[int, int]]
-    """The entries that refer to two others: a method to its class, and to its name and type."""
+    """The entries that refer to two other entries: a method refers to its class, and to its name and type."""
     methods: list[int]
     end: int
-    """Where the pool ends in the file."""
+    """The offset in the file at which the pool ends."""
 
     def calls(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the class, the name and the descriptor of each method that is named."""
+        """Yield the class, the name and the descriptor of each method reference."""
         for owner, method in (self.pairs[each] for each in self.methods):
             name, descriptor = self.pairs[method]
             yield self.texts[self.pool[owner]], self.texts[name], self.texts[descriptor]
@@ -167,7 +170,7 @@ def read_constants(content: bytes) -> Constants:
 
 
 def _members(content: bytes, at: int, texts: Mapping[int, str]) -> tuple[list[Method], int]:
-    """Return the fields or the methods that begin at a place, and where they end."""
+    """Return the fields or the methods that begin at an offset, and the offset of their end."""
     count, at, found = struct.unpack_from(">H", content, at)[0], at + 2, list[Method]()
     for _ in range(count):
         _, name, descriptor, attributes = struct.unpack_from(">4H", content, at)

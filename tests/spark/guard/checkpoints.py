@@ -1,4 +1,4 @@
-"""Checkpoints of frames."""
+"""Checkpoints of DataFrames."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,7 +7,10 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 
 def checkpointed(frame: DataFrame, *, eager: bool = True) -> DataFrame:
-    """Return the checkpoint of a frame. The client gives it to whichever session is active on the thread."""
+    """Return the checkpoint of a DataFrame.
+
+    PySpark assigns it to the session that is active on the thread, so the session is made active first.
+    """
 
     def made() -> DataFrame:
         assert isinstance(frame.sparkSession, ConnectSession)

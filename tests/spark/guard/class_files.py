@@ -1,4 +1,4 @@
-"""The class hierarchy in jars, read from the class files alone: no JVM, and nothing of them is run."""
+"""The class hierarchy of jars, read from the class files alone: it needs no JVM and runs none of their code."""
 
 import struct
 import zipfile
@@ -10,12 +10,12 @@ from tests.spark.guard.bytecode import read_constants
 
 _ABSTRACT = 0x0400
 _NO_PLANS = ("$anon", "/parser/", "/proto/", "/codegen/")
-"""What compilers made: half of all classes, and never a plan."""
+"""Parts of paths of generated classes: half of all classes, and never a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFile:
-    """What a class says of itself; interfaces are abstract."""
+    """The name, the parents and the abstract flag of a class; interfaces are abstract."""
 
     name: str
     parents: tuple[str, ...]
@@ -23,12 +23,12 @@ class ClassFile:
 
 
 def classes(jars: Mapping[Path, Callable[[str], bool]]) -> dict[str, ClassFile]:
-    """Return the classes of the jars, by name, as far as each jar's test of a path wants them."""
+    """Return the classes of the jars, by name; each jar has a predicate that selects paths."""
     return {found.name: found for jar, wanted in jars.items() for found in _read(jar, wanted)}
 
 
 def concrete(found: Mapping[str, ClassFile], root: str) -> set[str]:
-    """Return the names of the classes that are a `root` and can be made."""
+    """Return the names of the concrete classes that descend from `root`."""
     known: dict[str, bool] = {root: True}
 
     def descends(name: str) -> bool:

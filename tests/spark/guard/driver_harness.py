@@ -1,4 +1,4 @@
-"""A guarded driver over a folder of Iceberg tables, and a decision service that answers as the test says."""
+"""A guarded driver over a folder of Iceberg tables, and a decision service with a rule that the test sets."""
 
 import json
 import threading
@@ -30,22 +30,22 @@ LEVEL = find_level()[0]
 
 
 def everything_to_the_admin(handle: str, _need: Need) -> bool:
-    """Allow the admin's handle everything, and nobody else anything."""
+    """Allow everything for the admin's handle, and nothing for other handles."""
     return handle == ADMIN
 
 
 class DecisionService:
-    """Answers the guard by `rule`, checks its signature, and remembers what was asked."""
+    """Answers the guard with `rule`, checks the guard's signature, and records the requests."""
 
     def __init__(self) -> None:
         self.rule: Callable[[str, Need], bool] = everything_to_the_admin
         self.asked: list[Need] = []
         self.operations: list[str | None] = []
         self.traced: set[str] = set()
-        """Of whom lineage is kept, and in `columns` what was said of what they wrote."""
+        """The principals whose lineage is recorded; `columns` has the lineage that the guard reported."""
         self.columns: list[Any] = []
         self.jdbc_accesses: dict[str, JdbcAccess] = {}
-        """How the database of each connection is entered."""
+        """The database access of each connection."""
         self._relay = DatabaseRelay()
         if LEVEL is SandboxLevel.FULL:
             self._relay.start(BackgroundTasks())
@@ -58,7 +58,7 @@ class DecisionService:
         self.url = f"http://127.0.0.1:{self._server.server_port}/guard/v1/decide"
 
     def names(self) -> set[str]:
-        """Return what was asked, as `action name`, beside the catalog's `discover` of a table that is loaded."""
+        """Return the requested privileges as `action name`, without the `discover` of each table that the catalog loads."""
         needs = (need for need in self.asked if need["action"] != "discover")
         return {
             f"{need['action']} {'.'.join(need.get('object', ())) or need.get('path') or need.get('connection')}"
@@ -66,7 +66,7 @@ class DecisionService:
         }
 
     def close(self) -> None:
-        """Stop answering and free the port."""
+        """Stop the server and free the port."""
         self._server.shutdown()
         self._server.server_close()
         self._relay.stop()
@@ -82,12 +82,12 @@ class DecisionService:
                 service.answer(self, body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing."""
+                """Write no log."""
 
         return Handler
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
-        """Answer one question."""
+        """Answer one request of the guard."""
         handle = request.headers["Authorization"].removeprefix("Bearer ")
         at, signature = int(request.headers["X-Headgate-Time"]), request.headers["X-Headgate-Signature"]
         signed = verify_signature(self.key(), "POST", request.path, at, handle, body, signature=signature, now=at)
@@ -129,7 +129,7 @@ class DecisionService:
 
 
 class DriverHarness:
-    """The driver, its decision service and the folder that the lake lies in."""
+    """The driver, its decision service and the folder of the lake."""
 
     def __init__(self, driver: Driver, decisions: DecisionService, warehouse: Path) -> None:
         self.driver = driver
@@ -138,7 +138,7 @@ class DriverHarness:
         self._sessions: list[SparkSession] = []
 
     def session(self, handle: str | None, user: str = "user") -> SparkSession:
-        """Open a session as the gateway does: of a user, and signed for the handle, or unsigned for None."""
+        """Open a session as the gateway does: for a user, and signed for the handle, or unsigned if it is None."""
         port = self.driver.address.rpartition(":")[2]
         spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={self.driver.token};user_id={user}").create()
         if handle:
@@ -148,7 +148,7 @@ class DriverHarness:
 
     @contextmanager
     def end_sessions(self) -> Iterator[None]:
-        """End the sessions that are opened within: each takes memory of the driver."""
+        """End the sessions that the block opens, because each takes memory of the driver."""
         earlier = len(self._sessions)
         try:
             yield
@@ -158,20 +158,23 @@ class DriverHarness:
                 spark.stop()
 
     def close(self) -> None:
-        """Close the clients. They are kept until now: PySpark deadlocks where the collector ends one inside a call."""
+        """Close the clients.
+
+        They are kept until now, because PySpark deadlocks if the garbage collector ends one inside a call.
+        """
         for spark in self._sessions:
             spark.client.close()
 
     def log(self) -> str:
-        """Return what the driver has logged."""
+        """Return the driver's log."""
         return (self.warehouse.parent / "logs" / "driver.log").read_text(encoding="utf-8", errors="replace")
 
     def files(self) -> list[str]:
-        """Return every file of the lake: what a refused statement must leave as it was."""
+        """Return every file of the lake: a refused statement must leave this list unchanged."""
         return sorted(str(path) for path in self.warehouse.rglob("*"))
 
     def fill(self) -> None:
-        """Make the tables that the tests are about."""
+        """Create the tables of the tests."""
         for schema in ("raw", "trusted", "secret"):
             (self.warehouse / schema).mkdir(parents=True)
         admin = self.session(ADMIN)
@@ -202,7 +205,7 @@ def world(toolchain: Toolchain, folder: Path, *, is_filled: bool = True, **chang
 
 
 def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSettings:
-    """Return a driver over Iceberg tables that lie in a folder, without a REST catalog."""
+    """Return the settings of a driver over Iceberg tables in a folder, without a REST catalog."""
     lake = "spark.sql.catalog.lake"
     return DriverSettings(
         java=toolchain.java,
@@ -214,7 +217,7 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
         decision_url=decision_url,
         sandbox=DriverSandbox(
             level=LEVEL,
-            # The other folders of the test are those of its connections.
+            # The other folders of the test belong to its connections.
             writes=(folder, folder.parent),
             forbidden=(str(Path.home()),),
             connects=(urlsplit(decision_url).port or 0,),

@@ -1,4 +1,4 @@
-"""The page of plan classes: the entry in the guard's tables for every class that Spark and Iceberg have."""
+"""The generated page of plan classes: every class of Spark and Iceberg with its entry in the guard's tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ TABLES = SOURCES / "resources" / "headgate"
 PLAN = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
 _JARS = {"catalyst": "sql/", "sql": "sql/", "sql-api": "sql/", "connect": "sql/", "hive": "sql/", "mllib": "ml/"}
-"""Which of Spark's jars have plans, and below which of `org/apache/spark/`."""
+"""The jars of Spark with plan classes, each with the folder below `org/apache/spark/` that contains them."""
 _OF_ICEBERG = ("org/apache/iceberg/spark/", "org/apache/spark/")
 _HEAD = """\
 # Plan classes
@@ -30,7 +30,7 @@ _WHEN = {"always": "may run", "parsed": "until it is resolved"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the table says of one plan class."""
+    """The entry of one plan class in the table."""
 
     name: str
     when: str
@@ -39,7 +39,7 @@ class Row:
 
 
 def on_classpath(iceberg_jar: Path) -> tuple[set[str], set[str]]:
-    """Return the names of the concrete plan and expression classes; an object is named like its class."""
+    """Return the names of the concrete plan and expression classes; a Scala object has the name of its class."""
     spark = {
         jar: (lambda path, below=below: path.startswith(f"org/apache/spark/{below}"))
         for part, below in _JARS.items()
@@ -55,12 +55,12 @@ def plan_rows() -> list[Row]:
 
 
 def expressions() -> list[str]:
-    """Return the expression classes that may stand in a statement."""
+    """Return the expression classes that a statement may contain."""
     return [words[0] for words, _ in _lines("expressions.txt")]
 
 
 def page(plans: set[str], found: set[str]) -> str:
-    """Return the page for the plan and expression classes that are on the classpath."""
+    """Return the page for the plan and expression classes on the classpath."""
     rows, allowed = plan_rows(), expressions()
     parts = (
         _HEAD.format(spark=version("pyspark"), iceberg=ICEBERG.version),

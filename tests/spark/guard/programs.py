@@ -1,4 +1,4 @@
-"""Programs in Scala, for what only code inside a JVM can try."""
+"""Scala programs for tests of code that runs inside a JVM."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from headgate.spark.toolchain.prepare import Toolchain
 
 
 def compile_program(toolchain: Toolchain, folder: Path, text: str) -> None:
-    """Compile a program beside Spark and the guard into a folder."""
+    """Compile a program against Spark and the guard into a folder."""
     source = folder / "Program.scala"
     source.write_text(text, encoding="utf-8")
     compiler = (str(toolchain.java), "-cp", _beside(toolchain), "scala.tools.nsc.Main", "-usejavacp", "-nowarn")
@@ -17,7 +17,7 @@ def compile_program(toolchain: Toolchain, folder: Path, text: str) -> None:
 
 
 def run_program(toolchain: Toolchain, folder: Path, text: str, main: str, *options: str, argument: str) -> str:
-    """Compile a program, run its `main` in a JVM with these options, and return what it prints."""
+    """Compile a program, run its `main` in a JVM with these options, and return its output."""
     compile_program(toolchain, folder, text)
     classpath = f"{folder}{os.pathsep}{_beside(toolchain)}"
     jvm = [str(toolchain.java), *options, "-cp", classpath, main, argument]

@@ -1,4 +1,4 @@
-"""A real standalone cluster on loopback: a master and a worker, each a process of its own, from the jars of PySpark."""
+"""A real standalone cluster on loopback: a master and a worker, each a separate process, from the jars of PySpark."""
 
 import os
 import secrets
@@ -18,7 +18,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Standalone:
-    """One master and one worker; `cluster` is how a driver is started on them."""
+    """One master and one worker; `cluster` is the configuration of a driver on them."""
 
     def __init__(self, toolchain: Toolchain, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -36,7 +36,7 @@ class Standalone:
         self._properties.chmod(0o600)
         self._port = _free_port()
         self.events = folder / "events"
-        """Where drivers write what they do, with the properties of each job."""
+        """The folder of the drivers' event logs, which contain the properties of each job."""
         self.events.mkdir()
         self._processes: list[subprocess.Popen[bytes]] = []
         self.master: subprocess.Popen[bytes]
@@ -44,7 +44,7 @@ class Standalone:
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster as an operator describes it."""
+        """The configuration of the cluster, as an operator writes it."""
         conf = {
             "spark.executor.memory": "512m",
             "spark.executor.cores": "1",
@@ -57,23 +57,23 @@ class Standalone:
 
     @property
     def url(self) -> str:
-        """Where the master is."""
+        """The URL of the master."""
         return f"spark://{LOOPBACK}:{self._port}"
 
     @property
     def file(self) -> str:
-        """The same as a table of the clusters' file."""
+        """The configuration of the cluster as a table of the clusters' file."""
         conf = ", ".join(f'"{key}" = "{value}"' for key, value in self.cluster.conf.items())
         return f'[big]\nmaster = "{self.url}"\nsecret_file = "{self._secret}"\nmemory = "512m"\nat_once = 2\nconf = {{{conf}}}\n'
 
     def begin_master(self) -> None:
-        """Start a master, at the port where the one before was."""
+        """Start a master, at the port of the previous one."""
         port, none = str(self._port), str(_free_port())
         self.master = self._start("master", "master.Master", "--host", LOOPBACK, "--port", port, "--webui-port", none)
         until(lambda: _listens(self._port), lambda: self._log("master"))
 
     def begin_worker(self) -> None:
-        """Start a worker with room for two executors."""
+        """Start a worker with resources for two executors."""
         work = self._folder / "work"
         arguments = ("--host", LOOPBACK, "--webui-port", str(_free_port()), "--cores", "2", "--memory", "2g")
         self.worker = self._start("worker", "worker.Worker", *arguments, "--work-dir", str(work), self.url)
@@ -90,7 +90,7 @@ class Standalone:
         ]
 
     def end(self) -> None:
-        """Kill what is left, workers first."""
+        """Kill the remaining processes, workers first."""
         for process in reversed(self._processes):
             process.kill()
             process.wait()

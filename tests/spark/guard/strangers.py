@@ -1,4 +1,4 @@
-"""A stranger at the ports between a driver and its executors: one without the secret, in Spark's wire format."""
+"""An attacker at the ports between a driver and its executors: speaks Spark's wire format without the secret."""
 
 import socket
 import struct
@@ -13,7 +13,7 @@ _JAVA_OBJECT = b"\xac\xed\x00\x05t\x00\x03abc"
 
 
 def listening_ports(pid: int) -> set[int]:
-    """Return the TCP ports on which a process listens."""
+    """Return the TCP ports that a process listens on."""
     descriptors = (each.readlink().name for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink())
     sockets = {each.removeprefix("socket:[").removesuffix("]") for each in descriptors if each.startswith("socket:[")}
     tables = (Path(f"/proc/{pid}/net/{each}").read_text(encoding="ascii").splitlines()[1:] for each in ("tcp", "tcp6"))
@@ -22,12 +22,12 @@ def listening_ports(pid: int) -> set[int]:
 
 
 def is_known(answer: bytes) -> bool:
-    """Return whether an answer is another one than that a secret is missing."""
+    """Return whether an answer is anything other than the error for a missing secret."""
     return not any(each in answer for each in _UNKNOWN)
 
 
 def answers(port: int, file: Path) -> dict[str, bytes]:
-    """Return what is answered to each kind of request: for a file by its name, for rows, and to an object of Java."""
+    """Return the answer to each kind of request: a file by its name, a chunk, rows, and a serialized Java object."""
     name = b"/artifacts" + b"/.." * 20 + str(file).encode()
     blocks = [_text(each) for each in (b"app", b"executor")] + [struct.pack(">i", 1), _text(b"broadcast_0_piece0")]
     messages = {

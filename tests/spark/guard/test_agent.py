@@ -1,4 +1,4 @@
-"""The agent that changes classes of Spark ends a driver whose Spark does not have what it changes."""
+"""The agent that changes classes of Spark ends a driver whose Spark lacks one of these classes or methods."""
 
 import struct
 import subprocess

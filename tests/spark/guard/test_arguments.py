@@ -1,4 +1,4 @@
-"""What stands in the arguments of functions: schemas, options, paths and classes that Spark would read before a rule sees them."""
+"""Arguments that Spark would read before the guard's rules see them: schemas, options, paths and classes."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ READER = "hgs_reader"
 
 
 class Listening:
-    """A server of the attacker's that gives a schema with an external entity, and counts who asks for it."""
+    """An attacker's server that returns a schema with an external entity, and counts its requests."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -35,7 +35,7 @@ class Listening:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing."""
+                """Write no log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/x.xsd"
@@ -91,7 +91,7 @@ AROUND = {
 
 
 class TestOptionsOfFunctions:
-    """Options pass by list, wherever the map comes from, and before Spark evaluates them."""
+    """The guard checks options against a list wherever the map comes from, and before Spark evaluates them."""
 
     @pytest.mark.parametrize("way", AROUND.values(), ids=AROUND)
     def test_no_statement_makes_the_driver_fetch_a_schema(
@@ -145,7 +145,7 @@ class TestOptionsOfFunctions:
 
 
 def with_default(text: str, key: str, *, nested: bool) -> str:
-    """Return a schema in JSON with a default in the metadata of a column."""
+    """Return a JSON schema with a default value in the metadata of a column."""
     field: dict[str, Any] = {"name": "b", "type": "string", "nullable": True, "metadata": {key: text}}
     if nested:
         field = {"name": "c", "type": {"type": "struct", "fields": [field]}, "nullable": True, "metadata": {}}
@@ -155,13 +155,13 @@ def with_default(text: str, key: str, *, nested: bool) -> str:
 
 
 def udt(name: str) -> str:
-    """Return a schema in JSON with a user-defined type."""
+    """Return a JSON schema with a user-defined type."""
     kind = {"type": "udt", "class": name, "pyClass": None, "sqlType": "integer"}
     return json.dumps({"type": "struct", "fields": [{"name": "a", "type": kind, "nullable": True, "metadata": {}}]})
 
 
 class TestSchemasInText:
-    """A schema in text names no class, and no SQL that Spark would evaluate with an analyzer of its own."""
+    """A schema text names no class, and contains no SQL that Spark would evaluate with a separate analyzer."""
 
     @pytest.mark.parametrize("function", ["from_json", "from_csv", "from_xml"])
     @pytest.mark.parametrize("key", ["EXISTS_DEFAULT", "CURRENT_DEFAULT"])
@@ -200,7 +200,7 @@ class TestSchemasInText:
 
 
 class TestFunctionsThatAreOnNoList:
-    """A function that has not been reviewed is not built, whichever way its name comes about."""
+    """A function that has not been reviewed is refused, however the statement forms its name."""
 
     @pytest.mark.parametrize("name", ["java_method", "reflect", "try_reflect", "xpath_string", "xpath"])
     def test_an_unlisted_function_is_refused_by_a_written_or_computed_name(
@@ -213,7 +213,10 @@ class TestFunctionsThatAreOnNoList:
 
 
 class TestExplain:
-    """An error of a statement that is explained is an error: rows are not looked at on their way to the client."""
+    """An error in an explained statement is raised as an error.
+
+    Spark could also return it as a row, but the gateway does not scrub rows.
+    """
 
     @pytest.mark.parametrize(
         "statement",

@@ -1,4 +1,4 @@
-"""Of which columns those are made that a run writes, as the guard tells from the plan."""
+"""Column lineage: the guard derives from the plan the source columns of each column that a run writes."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ TRACED = "hgs_traced"
 
 @pytest.fixture
 def run(lake: DriverHarness) -> Iterator[DriverHarness]:
-    """The world, with a run that may do everything and of which lineage is kept."""
+    """The driver, with a run that may do everything and whose lineage is recorded."""
     lake.decisions.traced = {TRACED}
     lake.decisions.rule = lambda handle, need: handle == TRACED or everything_to_the_admin(handle, need)
     lake.decisions.columns.clear()
@@ -22,7 +22,7 @@ def run(lake: DriverHarness) -> Iterator[DriverHarness]:
 
 
 def told(lake: DriverHarness, statement: str, by: str = TRACED) -> dict[str, dict[str, set[str]]]:
-    """Return what was said of what the statement wrote: by table and column, the columns that it is made of."""
+    """Return the reported lineage of a statement: by table and column, its source columns."""
     lake.decisions.columns.clear()
     lake.session(by).sql(statement).collect()
     return {

@@ -1,4 +1,4 @@
-"""Calls nested in each other: none of Spark's functions makes a short statement take long to analyze or to optimize."""
+"""Nested calls: no function of Spark makes a short statement slow to analyze or to optimize."""
 
 import re
 import time
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 TOO_COMPLEX = "54001"
 LEVELS = 30
 SECONDS = 10.0
-"""How long a statement of a few hundred words may take on a machine with other work."""
+"""Seconds that a statement of a few hundred words may take on a busy machine."""
 COPYING = {"nullif": ["id", "1"], "nullifzero": ["id"], "between": ["id", "1", "2"]}
 EXAMPLE = re.compile(r"> SELECT (\w+)\((.*)\);")
 OPENING, CLOSING = "([{", ")]}"
@@ -26,7 +26,7 @@ def lake(strained_lake: DriverHarness) -> DriverHarness:
 
 
 def arguments(text: str) -> list[str]:
-    """Split the arguments of a call at the commas that no bracket or quotation holds."""
+    """Split the arguments of a call at the commas outside of brackets and quotations."""
     parts, depth, quote = [""], 0, ""
     for sign in text:
         quote = "" if sign == quote else quote or (sign if sign in "'\"" else "")
@@ -39,14 +39,14 @@ def arguments(text: str) -> list[str]:
 
 
 def example(spark: SparkSession, name: str) -> list[str] | None:
-    """Return the arguments of a call of the function in Spark's own documentation."""
+    """Return the arguments of the function's example call in Spark's documentation."""
     described = "\n".join(row[0] for row in spark.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect())
     found = next((each for each in EXAMPLE.finditer(described) if each[1] == name), None)
     return arguments(found[2]) if found else None
 
 
 def nested(name: str, given: list[str], position: int) -> str:
-    """Return calls of the function in each other's argument, each where a condition may leave it out."""
+    """Return nested calls of the function, each inside a condition that may skip it."""
     text = given[position]
     for _ in range(LEVELS):
         call = f"{name}({', '.join([*given[:position], text, *given[position + 1 :]])})"
@@ -55,7 +55,7 @@ def nested(name: str, given: list[str], position: int) -> str:
 
 
 def outcome(spark: SparkSession, statement: str) -> tuple[str | None, float]:
-    """Return the SQLSTATE that the statement ends with, if it fails, and how many seconds it takes."""
+    """Return the SQLSTATE of the statement's error, if it fails, and the seconds that it takes."""
     begun = time.monotonic()
     try:
         spark.sql(statement).collect()

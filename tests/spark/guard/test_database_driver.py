@@ -1,4 +1,4 @@
-"""PostgreSQL's driver in Spark's Java: with what is said to it, it sends nothing of the user that Java runs as."""
+"""PostgreSQL's JDBC driver: with Headgate's properties it sends nothing that belongs to the user that Java runs as."""
 
 import subprocess
 from ipaddress import ip_address
@@ -17,7 +17,7 @@ from tests.pipelines.connections.test_database import asks_for_certificate
 pytestmark = pytest.mark.spark
 
 OF_SOCKETS = ("socketFactory", "socketFactoryArg")
-"""What needs the guard beside the driver."""
+"""The properties that the guard needs in addition to the driver's."""
 PROGRAM = """
 public class Connect {
     public static void main(String[] arguments) throws Exception {
@@ -35,7 +35,7 @@ public class Connect {
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Return the home folder of a user with a password file, and with a client certificate."""
+    """Return the home folder of a user with a password file and a client certificate."""
     (tmp_path / ".pgpass").write_text("*:*:*:*:the-operators-own\n")
     (tmp_path / ".pgpass").chmod(0o600)
     (tmp_path / ".postgresql").mkdir()
@@ -51,7 +51,7 @@ def home(tmp_path: Path) -> Path:
 def try_to_connect(
     toolchain: Toolchain, home: Path, received: Received, password: str = "", sslmode: str = "prefer"
 ) -> str:
-    """Connect to a server that never lets anyone in, and return what the driver says."""
+    """Connect to a server that refuses every client, and return the driver's message."""
     local = (ip_address("127.0.0.1"),)
     entered = jdbc_access(DatabasePlace("127.0.0.1", received.port, "shop", "ada", password, sslmode, local))
     said = [word for each in entered.properties.items() if each[0] not in OF_SOCKETS for word in each]

@@ -1,4 +1,4 @@
-"""Databases: reached by the name of a connection, by whoever may use it, and by nothing else that is written."""
+"""Databases: a statement reaches one only by the name of a connection that its caller may use."""
 
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -34,14 +34,14 @@ def database(postgres: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def shop(lake: DriverHarness, database: str) -> DriverHarness:
-    """The world with the connection `shop`."""
+    """The driver with the connection `shop`."""
     lake.decisions.jdbc_accesses["shop"] = jdbc_access(database)
     lake.decisions.entered.clear()
     return lake
 
 
 def jdbc_access(database: str, host: str = "127.0.0.1") -> JdbcAccess:
-    """Return how a database is entered that is said to be at a host, and is on this machine."""
+    """Return the access to a database of this machine that is registered under a host name."""
     at = urlsplit(database)
     port = at.port or 0
     pinned = {"socketFactory": "io.headgate.guard.connections.PinnedSockets", "socketFactoryArg": f"{port} 127.0.0.1"}
@@ -141,7 +141,7 @@ class TestReading:
         assert caught.value.getSqlState() == REFUSED
 
     def test_a_read_with_the_reference_of_another_session_is_refused(self, shop: DriverHarness) -> None:
-        """What a plan says in the place of the connection is good in the session that it was made for, only."""
+        """The reference that a plan has in place of the connection is valid only in its own session."""
         reference = {"headgatereference": "f" * 64, "url": "jdbc:postgresql://connection.invalid/"}
         reader = shop.session(SOMEBODY).read.format("jdbc")
         shop.decisions.rule = lambda *_: True
@@ -221,7 +221,7 @@ class TestTheSecret:
 
 
 def plan(frame: DataFrame) -> str:
-    """Return what Spark says that it will do."""
+    """Return the plan that Spark explains."""
     said = StringIO()
     with redirect_stdout(said):
         frame.explain(extended=True)

@@ -1,4 +1,4 @@
-"""What a statement shows of a table to a principal that may describe and not read it: nothing that is data."""
+"""Descriptions of a table for a principal that may describe but not read it: they contain no data."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ REFUSED_WITHOUT_READ = {
 
 
 def describes(handle: str, need: Need) -> bool:
-    """Allow the admin everything, and everybody else to describe."""
+    """Allow everything for the admin, and only descriptions for other callers."""
     return handle == ADMIN or need["action"].endswith((".describe", "discover"))
 
 
@@ -52,12 +52,12 @@ def described(lake: DriverHarness) -> Callable[[str], SparkSession]:
 
 
 def texts(spark: SparkSession, statement: str) -> str:
-    """Return all that a statement shows, as one text."""
+    """Return all rows of a statement as one text."""
     return "\n".join(str(tuple(row)) for row in spark.sql(statement).collect())
 
 
 def tells(shown: str, snapshot: int) -> list[str]:
-    """Return what there is of data in what is shown."""
+    """Return the parts of a text that reveal data."""
     return re.findall(rf"Statistics|4321|\d+ (?:rows|bytes)|current-snapshot-id=|{snapshot}", shown)
 
 
@@ -93,7 +93,7 @@ def test_the_right_to_read_is_checked_in_the_operation_that_shows_statistics(
 
 
 def test_spark_describes_no_iceberg_table_as_json(described: Callable[[str], SparkSession]) -> None:
-    # Once it does, `DescribeWithoutData` has to leave the data out of that too.
+    # When Spark supports this statement, `DescribeWithoutData` must remove the data from its result too.
     with pytest.raises(PySparkException, match="NOT_SUPPORTED_COMMAND_FOR_V2_TABLE"):
         texts(described(DESCRIBER), f"DESCRIBE EXTENDED {TABLE} AS JSON")
 

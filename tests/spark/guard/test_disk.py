@@ -1,4 +1,4 @@
-"""Statements and cached rows leave some of the driver's disk free."""
+"""Statements and cached rows leave part of the driver's disk free."""
 
 import shutil
 import time
@@ -15,9 +15,9 @@ from tests.spark.guard.driver_harness import ADMIN, DriverHarness, world
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 ROOM = 1000
-"""MiB that may be written; other processes write as well."""
+"""MiB that may remain; other processes write as well."""
 LARGE = "SELECT id, repeat(randstr(40000), 25) AS x FROM range(0, {}, 1, {})"
-"""Rows of a million bytes that cannot be compressed."""
+"""Rows of a million incompressible bytes."""
 
 
 FEW = 200_000_000
@@ -36,22 +36,22 @@ def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture
 def logged(lake: DriverHarness) -> Callable[[], str]:
-    """Return what returns the lines that the driver has logged since the test began."""
+    """Return a function that returns the driver's log lines since the test began."""
     before = len(lake.log())
     return lambda: lake.log()[before:]
 
 
 def written(lake: DriverHarness) -> int:
-    """Return how many bytes the driver's files take."""
+    """Return the size of the driver's files in bytes."""
     files = [path for path in lake.warehouse.parent.rglob("*") if path.is_file()]
     return sum(path.stat().st_size for path in files if path.exists())
 
 
 def wait_for_room(lake: DriverHarness) -> None:
-    """Wait until what was written is gone."""
+    """Wait until the files of the statement are deleted."""
     until = time.monotonic() + 2 * SOON
     while written(lake) > FEW:
-        assert time.monotonic() < until, "what was written is still there"
+        assert time.monotonic() < until, "the files of the statement are still there"
         time.sleep(0.5)
 
 
@@ -91,13 +91,13 @@ def test_the_shuffle_files_of_a_statement_are_deleted_with_it(lake: DriverHarnes
 
 SLOW = """SELECT max(n) FROM (SELECT k, count(*) AS n FROM (
     SELECT id % 97 AS k, count(*) AS c FROM (SELECT id % 300000 AS id FROM range(0, 30000000, 1, 8)) GROUP BY id) GROUP BY k)"""
-"""A query with two shuffles, each of which takes a while."""
+"""A query with two shuffles, each of which takes some time."""
 
 
 def test_cached_rows_that_do_not_fit_in_memory_are_computed_again(
     lake: DriverHarness, logged: Callable[[], str]
 ) -> None:
-    """Spark reads the shuffles of the statement that cached them once more, which has ended."""
+    """Spark reads the shuffles of the statement that cached the rows again, although that statement has ended."""
     spark = open_as(lake, STRANGER)
     kept = spark.sql(f"SELECT * FROM ({LARGE.format(500, 8)} DISTRIBUTE BY id % 8)").persist(StorageLevel.MEMORY_ONLY)
     try:

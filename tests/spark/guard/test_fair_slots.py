@@ -1,4 +1,4 @@
-"""Slots of the driver: which user gets the next one."""
+"""Fair scheduling: the user that gets the driver's next free slot."""
 
 import os
 import time
@@ -12,7 +12,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 
 def test_a_free_slot_goes_to_the_user_that_was_served_least_recently(lake: DriverHarness) -> None:
-    """The users that hold all slots come first in the alphabet, which is Spark's own order of users with equally many tasks."""
+    """The users that hold all slots come first in the alphabet.
+
+    Spark itself orders users with the same number of tasks alphabetically.
+    """
     last, first = open_as(lake, "hgs_z"), [open_as(lake, f"hgs_a{n}") for n in range(os.cpu_count() or 1)]
     heavy = [Attempt(lambda user=user: user.sql(SHORT_TASKS).collect()) for user in first]
     time.sleep(2)

@@ -1,4 +1,4 @@
-"""Containment: a table opens the files inside its own location and no others, whatever its metadata says."""
+"""Containment: a table opens only files inside its own location, whatever its metadata contains."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 
 def table(lake: DriverHarness, spark: SparkSession, name: str) -> Path:
-    """Make a table of one row and return its data file."""
+    """Create a table with one row and return its data file."""
     spark.sql(f"CREATE TABLE lake.raw.{name} AS SELECT 'x' AS a").collect()
     assert spark.table(f"lake.raw.{name}").count() == 1
     return next((lake.warehouse / "raw" / name / "data").glob("*.parquet"))

@@ -1,4 +1,4 @@
-"""Files that a driver serves to executors: those of the folders that it serves, and none beside them."""
+"""The file server of a driver for executors: it serves only the files of its own folders."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Short statements that grow while Spark works on them: the statement ends, and the driver and others do not."""
+"""Short statements that grow while Spark works on them: the statement ends; the driver and other statements do not."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ COUNT = "SELECT count(*) FROM range(5)"
 
 
 def nested(levels: int, level: str, seed: str) -> str:
-    """Return a query in the FROM of a query, and so on."""
+    """Return a query nested in the FROM of a query, to this depth."""
     query = seed
     for _ in range(levels):
         query = level.format(query)
@@ -26,7 +26,7 @@ def nested(levels: int, level: str, seed: str) -> str:
 
 
 def constraints(columns: int) -> str:
-    """Return a query whose columns have two names each: Spark draws conclusions for each choice of names."""
+    """Return a query whose columns have two names each: Spark infers constraints for each combination of names."""
     named = [f"a{n}" for n in range(columns)]
     grouped = f"SELECT id % 3 AS k, {', '.join(f'max(id + {n}) AS a{n}' for n in range(columns))} FROM range(10) GROUP BY id % 3"
     again = ", ".join(f"{name} AS b{name}" for name in named)
@@ -35,7 +35,7 @@ def constraints(columns: int) -> str:
 
 
 def joined(tables: int, names: int) -> str:
-    """Return a join of tables, each of one column with many names."""
+    """Return a join of tables, each of which has one column under many names."""
     first = "SELECT " + ", ".join(f"id AS n{name}" for name in range(names)) + " FROM range(3)"
     others = (
         f"JOIN (SELECT {', '.join(f'id AS n{name}_{at}' for name in range(names))} FROM range(3)) t{at} ON n0_{at} = n{at}"
@@ -51,7 +51,10 @@ def replace_many(spark: SparkSession) -> object:
 
 
 def nest_with_field(spark: SparkSession) -> object:
-    """Replace a field of what a field was replaced in, and so on: Spark writes the struct out for each of its fields."""
+    """Replace a field of a struct in nested `withField` calls.
+
+    Spark copies the struct for each of its fields.
+    """
     frame = spark.range(1).select(sf.struct(*[sf.col("id").alias(f"f{n}") for n in range(12)]).alias("s"))
     column = sf.col("s")
     for n in range(6):
@@ -66,9 +69,9 @@ GROWING: dict[str, Callable[[SparkSession], object]] = {
     "replaced values in an analysis": replace_many,
     "nested fields": nest_with_field,
 }
-"""What would fill the heap while Spark analyzes or optimizes it."""
+"""Statements that would fill the heap while Spark analyzes or optimizes them."""
 QUICK = ("stars", "replaced values in an analysis")
-"""Those that take less than 30 s."""
+"""The statements that take less than 30 s."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The guard inside a real driver: what it asks, what it refuses, and that a refusal leaves nothing behind."""
+"""The guard inside a real driver: its requests for decisions, its refusals, and that a refusal changes nothing."""
 
 import asyncio
 from contextlib import suppress
@@ -16,7 +16,7 @@ READER = "hgs_reader"
 
 
 def refusal(lake: DriverHarness, handle: str | None, statement: str) -> str:
-    """Return the message with which the statement is refused; fails if it is not, or not by the guard."""
+    """Return the message with which the guard refuses the statement; fail if the guard does not refuse it."""
     before = lake.files()
     with pytest.raises(PySparkException) as caught:
         lake.session(handle).sql(statement).collect()
@@ -26,7 +26,7 @@ def refusal(lake: DriverHarness, handle: str | None, statement: str) -> str:
 
 
 class TestWhoAsks:
-    """A session without a signed principal gets nothing."""
+    """A session without a signed principal has no privilege."""
 
     def test_an_unsigned_session_is_refused_everything(self, lake: DriverHarness) -> None:
         assert "no principal" in refusal(lake, None, "SELECT 1")
@@ -77,12 +77,12 @@ READS = {
 
 
 class TestReads:
-    """Every table that a query touches is asked for, whatever the query takes from it."""
+    """The guard requests a decision for every table of a query, whichever part of the table the query uses."""
 
     @pytest.mark.parametrize("statement", READS)
     def test_a_read_needs_the_right_to_read_every_table(self, lake: DriverHarness, statement: str) -> None:
         spark = lake.session(ADMIN)
-        with suppress(PySparkException):  # a snapshot that is not there; the need holds all the same
+        with suppress(PySparkException):  # the snapshot does not exist; the privilege is required all the same
             spark.sql(statement).collect()
 
         assert lake.decisions.names() == {f"table.select lake.{table}" for table in READS[statement]}
@@ -140,7 +140,7 @@ WRITES = {
 
 
 class TestWrites:
-    """A write needs what it does to the target, and the right to read its sources."""
+    """A write needs the privilege of its change of the target, and the privilege to read its sources."""
 
     @pytest.mark.parametrize("statement", WRITES)
     def test_a_write_of_a_user_without_rights_is_refused(self, lake: DriverHarness, statement: str) -> None:
@@ -190,7 +190,7 @@ FORBIDDEN = (
 
 
 class TestForbidden:
-    """What nobody may, whatever they hold."""
+    """Statements that no user may run, whatever roles the user holds."""
 
     @pytest.mark.parametrize("statement", FORBIDDEN)
     def test_a_forbidden_statement_is_refused_even_to_the_admin(self, lake: DriverHarness, statement: str) -> None:
@@ -206,7 +206,7 @@ class TestForbidden:
 
 
 class TestFiles:
-    """A path is asked for before anything of it is looked at."""
+    """The guard requests a decision for a path before Spark accesses it."""
 
     def test_reading_a_file_needs_the_right_to_its_path(
         self, lake: DriverHarness, tmp_path_factory: pytest.TempPathFactory
@@ -229,7 +229,7 @@ class TestFiles:
 
 
 class TestOrdinaryQueries:
-    """What people write every day passes."""
+    """Ordinary queries pass."""
 
     def test_ordinary_dataframe_operations_run(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)

@@ -1,4 +1,7 @@
-"""The life of the driver process: it ends with its parent, comes back when it dies, and serves only guarded."""
+"""The life cycle of the driver process.
+
+It ends with its parent, restarts after a crash, and serves only with the guard.
+"""
 
 import asyncio
 import os
@@ -43,7 +46,7 @@ asyncio.run(main())
 
 
 def is_running(pid: int) -> bool:
-    """Return whether the process exists and is not merely waiting to be collected."""
+    """Return whether the process exists and is not a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -52,7 +55,7 @@ def is_running(pid: int) -> bool:
 
 
 def wait_until_gone(pid: int, seconds: float = 20) -> bool:
-    """Return whether the process ends in time."""
+    """Return whether the process ends within the time limit."""
     deadline = time.monotonic() + seconds
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -60,9 +63,9 @@ def wait_until_gone(pid: int, seconds: float = 20) -> bool:
 
 
 class TestDriver:
-    """Start, death and stop, of a driver without a lake."""
+    """Start, crash and stop of a driver without a lake."""
 
-    @pytest.mark.soak  # a served one is killed in `tests/app/http/test_in_process.py`
+    @pytest.mark.soak  # `tests/app/http/test_in_process.py` kills a driver that serves
     def test_a_driver_serves_restarts_after_a_kill_and_stops(self, toolchain: Toolchain, tmp_path: Path) -> None:
         said: list[str] = []
 
@@ -105,7 +108,7 @@ class TestDriver:
         async def live() -> None:
             driver = Driver(settings(toolchain, tmp_path, NOWHERE), said.append)
             await driver.start()
-            await asyncio.sleep(6)  # longer than an answer may take
+            await asyncio.sleep(6)  # longer than the timeout of an answer
             first = driver.pid
             assert (driver.generation, driver.is_answering) == (1, True)
             assert first
@@ -123,7 +126,7 @@ class TestDriver:
         assert "serves again" in said[-1]
 
     def test_a_driver_without_the_guard_does_not_serve(self, toolchain: Toolchain, tmp_path: Path) -> None:
-        """A jar whose extension cannot be loaded makes Spark warn and go on; the guard probe does not."""
+        """Spark only warns about a jar whose extension it cannot load; the guard probe fails."""
         hollow = tmp_path / "hollow.jar"
         with zipfile.ZipFile(toolchain.guard_jar) as full, zipfile.ZipFile(hollow, "w") as part:
             for name in full.namelist():
@@ -154,7 +157,7 @@ class TestDriver:
 
 
 class TestBuild:
-    """The guard's jar and its cache."""
+    """The build of the guard's jar, and its cache."""
 
     def test_the_second_build_comes_from_the_cache(self, toolchain: Toolchain) -> None:
         cache, java = toolchain.guard_jar.parent, Path("/nowhere/java")

@@ -1,4 +1,4 @@
-"""The guard's jar is before Spark's on the class path, so it replaces each class of Spark's that it has too."""
+"""The guard's jar precedes Spark's jars on the class path, so its classes replace Spark's classes of the same name."""
 
 from pathlib import Path
 from zipfile import ZipFile

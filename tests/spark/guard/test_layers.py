@@ -1,4 +1,7 @@
-"""Files and addresses are held by two layers, each alone: the guard's lists without a sandbox, and the sandbox without the lists."""
+"""Two independent layers protect files and addresses.
+
+The guard's lists protect them without a sandbox, and the sandbox without the lists.
+"""
 
 import os
 import subprocess
@@ -76,13 +79,13 @@ ADDRESSES: Final = {
     ),
 }
 ATTACKS: Final = ADDRESSES | FILES
-"""A file for tasks comes last: each later task of its session asks for it."""
+"""The attack on a file that tasks open comes last: each later task of its session requests the file."""
 SILENT: Final = frozenset(("a schema of XML that is explained", "a description of a schema of a web server"))
-"""Attacks that Spark answers without a word of the file or address that it could not open."""
+"""Attacks that Spark answers without naming the file or address that it could not open."""
 
 
 class Target:
-    """What the attacks are after."""
+    """The file and the port that the attacks aim at."""
 
     def __init__(self, folder: Path, canaries: Canaries) -> None:
         self.folder = folder
@@ -95,17 +98,20 @@ class Target:
 
     @property
     def port(self) -> int:
-        """The port of the address."""
+        """The port of the target address."""
         return self._canaries.port
 
     def was_reached(self) -> bool:
-        """Return whether the last attack opened the file or connected to the address. It is asked once for each attack."""
+        """Return whether the last attack opened the file or connected to the port. Call it once for each attack."""
         return bool(self._canaries.touched())
 
 
 @contextmanager
 def target_in(folder: Path) -> Iterator[Target]:
-    """Make a target whose file is in a folder, and watch it. That its folder is listed reaches nothing."""
+    """Create a target whose file is in a folder, and watch it.
+
+    Listing the folder does not count as reaching the target.
+    """
     (folder / "owner.token").write_text("secret\n", encoding="utf-8")
     with watched({folder / "owner.token": "the token"}) as canaries:
         yield Target(folder, canaries)
@@ -119,20 +125,20 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 @pytest.fixture(scope="module")
 def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """Return a target that the policy of the sandbox lists."""
+    """Return a target that the policy of the sandbox allows."""
     with target_in(tmp_path_factory.mktemp("listed")) as made:
         yield made
 
 
 class PlainSpark:
-    """Spark without the guard, alone or in the sandbox of a driver."""
+    """Spark without the guard, with or without the sandbox of a driver."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         assert self._answer() == "ready"
 
     def run(self, statement: str) -> str:
-        """Return how a statement ended."""
+        """Run a statement and return its outcome."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{statement}\n")
         self._process.stdin.flush()
@@ -154,7 +160,7 @@ def program(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> P
 def plain_spark(
     toolchain: Toolchain, program: Path, folder: Path, sandbox: DriverSandbox = NO_SANDBOX
 ) -> Iterator[PlainSpark]:
-    """Run Spark without a guard, in the sandbox of a driver. It may use the folder and the program, too."""
+    """Run Spark without a guard, in the sandbox of a driver that also allows the folder and the program."""
     made_with, ports = settings(toolchain, folder, ""), SessionPorts().take()
     sandbox = replace(sandbox, writes=(folder,), reads=(program, *sandbox.reads))
     made_with = replace(made_with, sandbox=sandbox)
@@ -188,7 +194,7 @@ def _command(made_with: DriverSettings, program: Path, ports: DriverPorts) -> Se
         "spark.blockManager.port": str(ports.blocks),
         "spark.local.dir": str(made_with.scratch),
         "spark.sql.warehouse.dir": str(made_with.scratch / "tables"),
-        # Hadoop's own starts programs, so that not even Spark's own files could be written in the sandbox.
+        # Hadoop's file system starts programs, so the sandbox would prevent even Spark from writing its own files.
         "spark.hadoop.fs.file.impl": "io.headgate.guard.files.LocalFiles",
     }
     return (
@@ -238,7 +244,7 @@ def test_the_sandbox_alone_refuses_every_attack(
     sandboxed: PlainSpark, target: Target, listed: Target, attack: str
 ) -> None:
     allowed = sandboxed.run(listed.statement(attack))
-    assert listed.was_reached(), f"in the sandbox the attack reaches not even what is listed: {allowed}"
+    assert listed.was_reached(), f"in the sandbox the attack does not even reach the allowed target: {allowed}"
 
     ended = sandboxed.run(target.statement(attack))
 

@@ -1,4 +1,4 @@
-"""The limiter of the driver ends statements before the driver ends."""
+"""The limiter of the driver ends statements before the driver runs out of memory."""
 
 import time
 
@@ -14,17 +14,20 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 TABLE = "lake.raw.words"
 REFUSED = {"54000", "54001", "57014"}
-"""The statement is too large, or was ended."""
+"""The SQLSTATE of a statement that is too large, or that was ended."""
 SESSIONS = 12
 
 
 def repeat(form: str, times: int, separator: str = ", ") -> str:
-    """Return the form for each number up to so many."""
+    """Return the form with each number below `times` in place of `#`."""
     return separator.join(form.replace("#", str(number)) for number in range(times))
 
 
 def statements(times: int) -> list[str]:
-    """Return statements of so many short calls, each of which takes Spark's planner and compiler much memory."""
+    """Return statements of this number of short calls.
+
+    Each statement takes much memory of Spark's planner and compiler.
+    """
     lengths = repeat("length(concat(w, '#')) + # <> n * (# + 7)", times, " AND ")
     digests = repeat("md5(concat(w, '#')) <> 'x#'", times, " AND ")
     branches = repeat("WHEN substr(w, 2) = '#' THEN upper(concat(w, '#'))", times, " ")
@@ -40,14 +43,14 @@ def statements(times: int) -> list[str]:
 
 
 def run_all(session: SparkSession, queries: list[str], states: list[str | None]) -> None:
-    """Run queries until none is left; add the SQLSTATE that each of them ended with."""
+    """Run queries until none is left; append the SQLSTATE of each."""
     while queries:
         try:
             session.sql(queries.pop(0)).collect()
             states.append(None)
         except PySparkException as error:
             states.append(error.getSqlState())
-        except IndexError:  # another session took the last one
+        except IndexError:  # another session took the last query
             return
 
 

@@ -1,4 +1,4 @@
-"""Limits of one statement: its depth and its size, and what it may take from others."""
+"""Limits of one statement: its depth, its size, and its share of resources."""
 
 import os
 import re
@@ -23,12 +23,15 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 TOO_LARGE, TOO_COMPLEX, ENDED = "54000", "54001", "57014"
 SAID = {TOO_LARGE: ("keeps more rows at once", "broadcasts more than"), ENDED: ("run out of memory",)}
-"""What ends a statement that fills the heap: its own next row, or, on a busy machine, the watch of the memory before that."""
+"""The reason why a statement that fills the heap ends.
+
+It fails at its own next row or, on a busy machine, the memory watch ends it before that.
+"""
 CROSS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
 ENDLESS = CROSS.replace("range(1000000)", "range(0, 1000000, 1, 1)")
-"""The same in one task: what else is to run has another processor."""
+"""The same query in one task, so that a processor is left for other statements."""
 STEADY = "hgs_steady"
-"""A user that has lost no statement."""
+"""A user none of whose statements was ended."""
 SKEWED = (
     "SELECT count(*) FROM (SELECT 1 AS k, id FROM range(1000000)) a "
     "JOIN (SELECT /*+ REPARTITION(2) */ 1 AS k, id FROM range(1000000)) b ON a.k = b.k WHERE a.id + b.id < -1"
@@ -39,11 +42,11 @@ NESTED = (
 )
 LONG_TEXT = "(SELECT repeat('x', cast(8000000 + max(id) AS INT)) FROM range(2))"
 LONG_HASH = f"xxhash64(id, {', '.join([LONG_TEXT] * 10)})"
-"""One of it takes some ten milliseconds."""
+"""One evaluation takes about ten milliseconds."""
 LONG_DISTANCE = "levenshtein(repeat('a', cast(20000 + id % 7 AS INT)), repeat('b', 20000))"
-"""One of it takes some hundred milliseconds."""
+"""One evaluation takes about a hundred milliseconds."""
 MANY_CALLS = " AND ".join(f"sha2(concat(id, {n}), 512) > ''" for n in range(1500))
-"""One of it takes some milliseconds, although each call is short."""
+"""One evaluation takes some milliseconds, although each call is short."""
 HEAVY = {
     "cross join": CROSS,
     "join of one key": SKEWED,
@@ -88,7 +91,7 @@ WITH_DOUBLED = ", ".join(
 
 
 class TestFairness:
-    """One principal's long tasks give way to another's."""
+    """Long tasks of one principal yield to those of another."""
 
     @pytest.mark.parametrize("kind", HEAVY)
     def test_another_user_is_answered_soon_beside_a_heavy_statement(self, lake: DriverHarness, kind: str) -> None:
@@ -139,7 +142,7 @@ class TestFairness:
         assert job.state is None, job.message
 
     def test_a_statement_is_not_ended_for_a_time_in_which_the_driver_is_suspended(self, lake: DriverHarness) -> None:
-        """As where the machine is suspended, or busy with something else."""
+        """A driver is suspended when its machine is suspended or busy with other work."""
         other, steady = open_as(lake, ADMIN), open_as(lake, STEADY)
         count = "SELECT count(*) FROM range(0, {}, 1, 4) WHERE hash(id) = 1"
         for session, statement in ((other, "SELECT count(*) FROM lake.raw.flights"), (steady, count.format(10))):
@@ -203,7 +206,7 @@ class TestSize:
         build_inspector().shutdown()  # lets this process write messages as deep as the gateway's
         relation = Relation()
         relation.range.end = relation.range.step = 1
-        for number in range(500):  # two messages each; the gateway lets 1,024 pass
+        for number in range(500):  # two messages each; the gateway allows a depth of 1,024
             inner, relation = relation, Relation()
             relation.limit.limit = number + 1
             relation.limit.input.CopyFrom(inner)
@@ -216,7 +219,7 @@ class TestSize:
         assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
 
     def test_a_dataframe_of_many_steps_is_answered(self, lake: DriverHarness) -> None:
-        # Without the larger stack of the driver's threads this ends in an error without a message.
+        # Without the larger stack of the driver's threads, this statement fails with an error without a message.
         frame = lake.session(ADMIN).range(1)
         for number in range(400):
             frame = frame.limit(number + 1)
@@ -244,7 +247,7 @@ class TestSize:
         assert admin.sql("SELECT " + "(" * 100 + "1" + ")" * 100).collect()[0][0] == 1
 
     def test_a_filter_of_many_calls_is_answered_and_the_driver_lives(self, lake: DriverHarness) -> None:
-        # Spark's compiler would fill the heap with tables of the variables of the filter.
+        # Spark's compiler would fill the heap with tables of the filter's variables.
         generation = lake.driver.generation
 
         assert lake.session(ADMIN).sql(f"SELECT id FROM range(10) WHERE {MANY_CALLS}").count() == 10
@@ -253,15 +256,15 @@ class TestSize:
 
 @pytest.fixture(scope="module")
 def small(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
-    """Return a world without tables whose statements may run for fifteen seconds."""
+    """Return a driver without tables whose statements may run for 15 seconds."""
     with world(toolchain, tmp_path_factory.mktemp("limits"), is_filled=False, statement_seconds=15) as made:
         yield made
 
 
 def leave_running(query: str) -> str:
-    """Return a statement that goes on with a query of one value after its end.
+    """Return a statement that continues with a query of one value after its end.
 
-    Spark answers as soon as it knows that one side of the join is empty; the subquery of the other side goes on.
+    Spark answers as soon as it knows that one side of the join is empty; the subquery of the other side continues.
     """
     empty = "SELECT id, count(*) AS c FROM range(0, 100, 1, 2) WHERE id < 0 GROUP BY id"
     other = f"SELECT id % 7 AS id, count(*) AS n FROM range(0, 1000, 1, 2) WHERE id > ({query}) GROUP BY id % 7"
@@ -269,7 +272,7 @@ def leave_running(query: str) -> str:
 
 
 class TestOperatorsLimits:
-    """What an operator sets for every statement, and what the heap sets."""
+    """Limits for every statement: those that an operator sets, and those that follow from the size of the heap."""
 
     def test_a_statement_that_runs_too_long_is_ended(self, small: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
@@ -343,15 +346,15 @@ class TestOperatorsLimits:
 
 
 def wait_for_an_end(lake: DriverHarness, logged: int) -> None:
-    """Wait until the driver has ended a job whose rows no statement reads, and has said so after what was logged."""
+    """Wait until the driver has ended a job whose rows no statement reads, and has logged it after `logged`."""
     until = time.monotonic() + 2 * SOON
     while not re.search("headgate: ended the jobs .*no statement reads its rows", lake.log()[logged:]):
-        assert time.monotonic() < until, "the job goes on"
+        assert time.monotonic() < until, "the job still runs"
         time.sleep(0.5)
 
 
 def assert_refused_and_alive(lake: DriverHarness, statement: str) -> None:
-    """Hold that a statement that fills the heap is ended with a sentence, and that the driver goes on."""
+    """Require that a statement that fills the heap ends with a message, and that the driver continues."""
     spark, generation = lake.session(ADMIN), lake.driver.generation
 
     with pytest.raises(PySparkException) as caught:
@@ -381,11 +384,11 @@ GROWING = {
 }
 
 QUICKEST = ("lists of groups", "most frequent")
-"""The kinds that `make test` tries; the others take as long again."""
+"""The kinds that `make test` tries; the others take the same time again."""
 
 
 class TestAggregates:
-    """A state that grows with its rows ends its statement before it fills the heap."""
+    """A statement whose aggregation state grows with its rows ends before the state fills the heap."""
 
     @pytest.mark.parametrize(
         "kind", [kind if kind in QUICKEST else pytest.param(kind, marks=pytest.mark.soak) for kind in GROWING]
@@ -434,7 +437,7 @@ class TestAggregates:
 
 
 class TestResults:
-    """A result is bounded while its tasks make it, not only once they have sent it."""
+    """A result is limited while its tasks produce it, not only after they have sent it."""
 
     @pytest.mark.parametrize(
         "statement",
@@ -479,7 +482,7 @@ KEPT = {
 
 
 class TestKeptRows:
-    """Rows that an operator keeps are bounded by their size, not by their number."""
+    """Rows that an operator buffers are limited by their size, not by their number."""
 
     @pytest.mark.parametrize("kind", KEPT)
     def test_an_operator_that_fills_the_heap_is_refused_without_harm(self, lake: DriverHarness, kind: str) -> None:

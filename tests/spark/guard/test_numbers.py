@@ -1,4 +1,4 @@
-"""Numbers that Spark reads from text: a long one, which Java would multiply out for hours, takes no time."""
+"""Numbers that Spark parses: a long one, which Java would expand for hours, takes no time."""
 
 import time
 
@@ -21,9 +21,12 @@ _READING = frozenset(
         ("com/fasterxml/jackson/core/JsonParser", "getDecimalValue", "()Ljava/math/BigDecimal;"),
     }
 )
-"""The calls that the guard bounds."""
+"""The calls whose input the guard limits."""
 _UNBOUNDED = frozenset({"getBigIntegerValue", "decimalValue", "bigIntegerValue"})
-"""Further calls of Java and of the JSON library that make a large number of a text. No class makes them."""
+"""Further calls of Java and of the JSON library that create a large number from a text.
+
+Spark's classes do not use them.
+"""
 SECONDS = 10.0
 LONG = "repeat('9', 3000000)"
 TEXTS = {

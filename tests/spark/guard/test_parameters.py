@@ -1,4 +1,7 @@
-"""Every argument that is no expression has been reviewed: of the expressions on the list, and of the functions that parse text."""
+"""Every argument that is not an expression has been reviewed.
+
+This covers the expressions on the list, and the functions that parse text.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,20 +32,20 @@ _NODES = frozenset(
         *("FieldPosition", "FieldName", "AggregateFunction"),
     }
 )
-"""Expressions, which the guard looks at as nodes of their own."""
+"""Types of expressions, which the guard checks as separate nodes."""
 _PARSES = (
     *("evalSchemaExpr", "evalTypeExpr", "parseTypeWithFallback", "fromDDL", "parseTableSchema"),  # schemas
     *("convertToMapData", "classForName", "ObjectInputStream", "javax/xml"),  # options, classes, objects, documents
     *("org/apache/hadoop/fs/Path", "java/io/File", "java/net/URL", "SparkFiles"),  # paths
 )
-"""What code refers to that reads a text as a schema, a map of options, a class, a path or a document."""
+"""Names to which code refers if it parses a text as a schema, a map of options, a class, a path or a document."""
 _REVIEWED = {
     "approx_top_k": "the text of a type that Spark itself wrote into the state; read as DDL, which names no class",
     "approx_top_k_accumulate": "the same",
     "approx_top_k_combine": "the same",
     "approx_top_k_estimate": "the same",
 }
-"""Functions that refer to such code and have no argument that a caller writes for it."""
+"""Functions that refer to such code and have no argument for it that a caller writes."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +71,7 @@ def lines(name: str) -> Iterator[list[str]]:
 
 
 def is_node(kind: str) -> bool:
-    """Return whether a value of this type holds expressions and nothing else."""
+    """Return whether values of this type contain only expressions."""
     for holder in ("Seq<", "Option<"):
         if kind.startswith(holder):
             return is_node(kind.removeprefix(holder)[:-1])
@@ -78,7 +81,10 @@ def is_node(kind: str) -> bool:
 
 
 def parameters(found: Mapping[str, Bytecode]) -> Iterator[tuple[str, str, str]]:
-    """Yield class, name and type of each parameter that is no expression; of a second list the name is not known."""
+    """Yield class, name and type of each parameter that is not an expression.
+
+    The name of a parameter in a second parameter list is unknown.
+    """
     for name in expressions():
         owner = found.get(name) or found[f"{name}$"]
         kinds, names = owner.parameters(), owner.element_names()
@@ -115,7 +121,7 @@ def test_every_entry_names_one_of_the_rules() -> None:
 
 
 def classes_of(found: Mapping[str, Bytecode]) -> Mapping[str, str]:
-    """Return the class that the registry makes each function of; casts by the name of a type have none."""
+    """Return the class that the registry creates for each function; casts by the name of a type have no class."""
     functions, made, last = {words[0] for words in lines("functions")}, dict[str, str](), ""
     for text in (*found[_REGISTRY].loads("<init>"), *found[_REGISTRY].loads("<clinit>")):
         if text in functions:
@@ -126,7 +132,7 @@ def classes_of(found: Mapping[str, Bytecode]) -> Mapping[str, str]:
 
 
 def parses(found: Mapping[str, Bytecode], name: str) -> bool:
-    """Return whether the code of a class, or of one that it extends, reads a text as something else."""
+    """Return whether the code of a class, or of a class that it extends, parses a text."""
     waiting, seen = [name, f"{name}$"], set[str]()
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""Limits of a text while it is parsed, before there is a plan whose size could be limited."""
+"""Limits of a text during parsing, when there is no plan yet whose size could be limited."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 TOO_LARGE, TOO_COMPLEX = "54000", "54001"
 SOON = 20.0
-"""Seconds within which a text is refused, on a machine with other work."""
+"""Seconds within which a text is refused, on a busy machine."""
 
 
 def listed(count: int) -> str:
-    """Return the names of so many columns."""
+    """Return the names of this number of columns."""
     return ", ".join(f"c{number}" for number in range(count))
 
 
@@ -44,7 +44,7 @@ GROUPINGS = {
 
 
 def refused(use: Callable[[], object], state: str, message: str) -> None:
-    """Fail unless the use is refused soon, with this SQLSTATE and sentence."""
+    """Fail unless the call is refused in time, with this SQLSTATE and message."""
     begun = time.monotonic()
     with pytest.raises(PySparkException) as caught:
         use()
@@ -55,7 +55,7 @@ def refused(use: Callable[[], object], state: str, message: str) -> None:
 
 @pytest.fixture
 def spark(lake: DriverHarness) -> Iterator[SparkSession]:
-    """Return a session, and fail if the driver has not lived through the test."""
+    """Return a session, and fail if the driver did not survive the test."""
     generation = lake.driver.generation
     session = lake.session(ADMIN)
     yield session
@@ -64,7 +64,7 @@ def spark(lake: DriverHarness) -> Iterator[SparkSession]:
 
 
 class TestGroupingSets:
-    """Spark writes the sets of CUBE and ROLLUP out while it parses, where they stand in GROUPING SETS."""
+    """While it parses, Spark expands the sets of CUBE and ROLLUP inside GROUPING SETS."""
 
     @pytest.mark.parametrize("kind", GROUPINGS)
     def test_grouping_sets_of_too_great_a_number_are_refused_before_they_are_expanded(
@@ -155,7 +155,7 @@ SLOW = {
     "characters": f"SELECT '{'x' * (17 << 20)}'",
     "comments for Iceberg": f"ALTER TABLE t ADD COLUMN c INT COMMENT '{'-- ' * 100000}'",
 }
-"""Texts that take Spark's or Iceberg's parser much longer than their length."""
+"""Texts whose parsing time in Spark or Iceberg grows much faster than their length."""
 
 
 @pytest.mark.parametrize("kind", SLOW)
@@ -196,7 +196,7 @@ def test_a_number_that_spark_would_expand_to_many_digits_is_refused(spark: Spark
 
 
 class TestCopies:
-    """Spark evaluates the rows of VALUES while it parses, and looks through a plan before it analyzes it."""
+    """Spark evaluates the rows of VALUES while it parses, and traverses a plan before it analyzes it."""
 
     def test_rows_of_values_that_are_slow_to_evaluate_are_refused(self, spark: SparkSession) -> None:
         value = "1"
@@ -263,7 +263,7 @@ def test_ordinary_texts_are_answered(spark: SparkSession) -> None:
     assert answer(f"SELECT {', '.join(['transform(array(1), x -> x + 1)'] * 300)}").count() == 1
     assert answer("SELECT 1e30BD, 1e5, 1.5e-7D, 99999999999999999999999999999999999999").count() == 1
     assert spark.sql("SELECT :a, :b", {"a": "x" * 1000000, "b": Decimal("1.5")}).collect()[0][1] == Decimal("1.5")
-    # Spark parses these twice: the fast way fails.
+    # Spark parses these texts twice, because the fast parser mode fails.
     assert answer("SELECT IDENTIFIER('carr' || 'ier') FROM IDENTIFIER(concat('lake', '.raw.flights'))").count() == 1
     assert (
         answer("BEGIN FOR r AS SELECT * FROM lake.raw.flights DO SELECT r.year; END FOR; END").collect()[0][0] == 2012

@@ -1,4 +1,4 @@
-"""The guard's tables of classes against the Spark and the Iceberg on the classpath."""
+"""The guard's tables of classes, compared with the classes of Spark and Iceberg on the classpath."""
 
 from collections.abc import Callable
 from pathlib import Path

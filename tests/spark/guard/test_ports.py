@@ -1,4 +1,4 @@
-"""The ports of a driver: any process of the machine can connect to them, and none without the secret is served."""
+"""The ports of a driver: any process of the machine can connect, but a process without the secret gets no service."""
 
 import sys
 
@@ -9,7 +9,7 @@ from tests.spark.guard.strangers import answers, is_known, listening_ports
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.skipif(sys.platform != "linux", reason="ports of a process are listed in /proc on Linux alone"),
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the ports of a process in /proc"),
 ]
 
 

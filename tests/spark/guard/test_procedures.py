@@ -1,4 +1,4 @@
-"""CALL: what a procedure needs of its table, which are refused to everybody, and that a procedure really runs."""
+"""CALL: the privileges that a procedure needs on its table, the procedures that are always refused, and real calls."""
 
 import zipfile
 
@@ -20,7 +20,7 @@ READ = {"table.select"}
 
 
 def snapshots(spark: SparkSession) -> list[int]:
-    """Return the snapshots of a new table `lake.raw.kept` of three rows in three files."""
+    """Return the snapshots of a new table `lake.raw.kept` with three rows in three files."""
     spark.sql("CREATE OR REPLACE TABLE lake.raw.kept (a INT, b STRING)").collect()
     for row in range(3):
         spark.sql(f"INSERT INTO lake.raw.kept VALUES ({row}, 'x')").collect()
@@ -30,7 +30,7 @@ def snapshots(spark: SparkSession) -> list[int]:
 
 
 def refused(lake: DriverHarness, handle: str, statement: str) -> str:
-    """Return the message with which a statement is refused; fails if it is not, or leaves something behind."""
+    """Return the message with which a statement is refused; fail if it is not refused, or changes something."""
     before = lake.files()
     with pytest.raises(PySparkException) as caught:
         lake.session(handle).sql(statement).collect()
@@ -53,7 +53,7 @@ CALLS = {
 
 
 class TestNeeds:
-    """A procedure needs what it does to the table that it is called for."""
+    """A procedure needs the privilege of its change on the table that it is called for."""
 
     def test_a_procedure_needs_the_rights_on_its_table_and_runs(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
@@ -104,7 +104,7 @@ class TestNeeds:
 
 
 class TestForbidden:
-    """What nobody may call, whatever they hold."""
+    """Procedures that no user may call, whatever roles the user holds."""
 
     @pytest.mark.parametrize(
         "call",
@@ -175,7 +175,7 @@ class TestForbidden:
 
 
 class TestChanges:
-    """A view of a table's changes is the session's own, and reads the table at every use."""
+    """A view of a table's changes belongs to the session, and each use of it reads the table."""
 
     def test_a_changelog_view_needs_the_right_to_read_its_table_at_every_use(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)

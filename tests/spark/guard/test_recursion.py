@@ -1,4 +1,4 @@
-"""Recursive queries: their levels are computed in the driver, often on a thread of a pool."""
+"""Recursive queries: the driver computes their levels, often on a thread of a pool."""
 
 import time
 

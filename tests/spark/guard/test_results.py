@@ -1,4 +1,4 @@
-"""The results that a principal's clients have not read are bounded in the driver."""
+"""Unread results: the driver limits the results that the clients of a principal have not read."""
 
 from contextlib import closing
 from typing import Any
@@ -27,7 +27,7 @@ def lake(strained_lake: DriverHarness) -> DriverHarness:
 
 
 def begin(spark: SparkSession) -> Any:
-    """Read the beginning of a large result."""
+    """Read the first rows of a large result."""
     assert isinstance(spark, ConnectSession)
     frame = spark.sql(LARGE)
     assert isinstance(frame, ConnectFrame)
@@ -38,7 +38,7 @@ def begin(spark: SparkSession) -> Any:
 
 
 def begin_many(spark: SparkSession, begun: list[Any]) -> None:
-    """Read the beginnings of more results than the driver has memory for."""
+    """Start to read more results than fit into the driver's memory."""
     begun.extend(begin(spark) for _ in range(12))
 
 

@@ -1,4 +1,4 @@
-"""What a session holds - frames, caches, views, functions, checkpoints - is asked for again at every use."""
+"""Retained rows - frames, caches, views, functions, checkpoints - are authorized again at every use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ FLIGHTS = "SELECT * FROM lake.raw.flights"
 
 
 def held(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
-    """Return every way in which a session may hold the rows of a table, each as a use of it."""
+    """Return every way in which a session may retain rows of a table, each as a use of the rows."""
     frame = spark.sql(FLIGHTS)
     cached = spark.table("lake.raw.flights").cache()
     assert cached.count() == 1
@@ -73,7 +73,7 @@ VIEWS = (
 
 
 def keep_in_views(spark: SparkSession) -> None:
-    """Keep what a table says in views that read no table."""
+    """Keep data of a table in views that read no table."""
     spark.table("lake.raw.flights").select("year").limit(9).transpose().createOrReplaceTempView("held_transposed")
     spark.sql("VALUES (held_number)").createOrReplaceTempView("held_folded")
     relation = Relation()
@@ -90,7 +90,7 @@ def snapshot(spark: SparkSession) -> int:
 
 
 def keep_in_variables(spark: SparkSession) -> None:
-    """Keep what a table says in variables of the session."""
+    """Keep data of a table in variables of the session."""
     count = "SELECT count(*) FROM lake.raw.flights"
     for statement in (
         "DECLARE held_number INT",
@@ -115,7 +115,7 @@ def keep_in_variables(spark: SparkSession) -> None:
 
 
 def refusals(uses: Mapping[str, Callable[[], object]]) -> set[str]:
-    """Return which of the uses are refused."""
+    """Return the names of the uses that are refused."""
     found: set[str] = set()
     for name, use in uses.items():
         try:
@@ -140,14 +140,14 @@ def test_everything_in_a_session_is_refused_after_a_revoke_or_an_outage(lake: Dr
 
 
 class Written(LogicalPlan):
-    """A relation as a client may write it, whatever the stock client would send."""
+    """A relation that a client writes itself, which the stock client may not be able to send."""
 
     def __init__(self, relation: Relation) -> None:
         super().__init__(None)
         self._relation = relation
 
     def plan(self, session: Any) -> Relation:
-        """Return it with the number that the client gave it."""
+        """Return the relation with the plan id of the client."""
         relation = Relation()
         relation.CopyFrom(self._relation)
         relation.common.plan_id = self._plan_id
@@ -164,7 +164,7 @@ def beside(spark: SparkSession, query: str, command: str) -> DataFrame:
 
 
 def written(spark: SparkSession, relation: Relation) -> DataFrame:
-    """Return a frame of a relation that a client has written."""
+    """Return a DataFrame of a relation that the client has written itself."""
     assert isinstance(spark, ConnectSession)
     return ConnectFrame(Written(relation), spark)
 
@@ -243,11 +243,11 @@ def test_a_cloned_session_does_not_have_the_variables_of_its_original(lake: Driv
 
 def test_a_statement_that_has_read_rows_creates_no_function(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
-    for statement in ("DECLARE told = 1", "SET VAR told = (SELECT max(year) FROM lake.raw.flights)"):
+    for statement in ("DECLARE newest = 1", "SET VAR newest = (SELECT max(year) FROM lake.raw.flights)"):
         spark.sql(statement).collect()
     create = "CREATE TEMPORARY FUNCTION keeps_a_value() RETURNS INT RETURN "
     for statement in (
-        f"EXECUTE IMMEDIATE '{create}' || told",
+        f"EXECUTE IMMEDIATE '{create}' || newest",
         f"BEGIN SELECT max(year) FROM lake.raw.flights; {create} 2; END",
     ):
         with pytest.raises(PySparkException, match="create it in a statement of its own"):
@@ -267,7 +267,7 @@ COMPUTED = {
     "function": "EXECUTE IMMEDIATE 'CREATE TEMPORARY FUNCTION f_' || x || '() RETURNS INT RETURN 1'",
     "setting": "EXECUTE IMMEDIATE 'SET spark.sql.autoBroadcastJoinThreshold=' || length(x)",
 }
-"""Statements that leave a name or a value in the session, computed of the variable `x`."""
+"""Statements that store a name or a value in the session, computed from the variable `x`."""
 
 
 @pytest.mark.parametrize("kind", COMPUTED)

@@ -1,4 +1,7 @@
-"""What sessions keep in the driver between statements is bounded, and what clients send is counted as it takes memory there."""
+"""Memory that sessions keep in the driver between statements.
+
+It is limited, and uploads count as soon as they take memory in the driver.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -26,17 +29,17 @@ LONG = "x" * 15_000_000
 
 
 def sent_rows(spark: SparkSession, number: int) -> DataFrame:
-    """Return 20 million bytes or more of rows that the client sends."""
+    """Return 20 million bytes or more of rows that the client uploads."""
     return spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20}))
 
 
 def keep_rows(spark: SparkSession, number: int) -> None:
-    """Keep rows that the client sends in a temporary view."""
+    """Keep uploaded rows in a temporary view."""
     sent_rows(spark, number).createOrReplaceTempView(f"rows{number}")
 
 
 def keep_many_rows(spark: SparkSession, number: int) -> None:
-    """Keep rows without any bytes in a temporary view."""
+    """Keep rows without bytes in a temporary view."""
     spark.createDataFrame(pa.table({"x": pa.nulls(500_000, pa.int32())})).createOrReplaceTempView(f"nulls{number}")
 
 
@@ -46,7 +49,7 @@ def keep_text(spark: SparkSession, number: int) -> None:
 
 
 def keep_comment(spark: SparkSession, number: int) -> None:
-    """Keep the text that the frame of a temporary view was written in."""
+    """Keep the SQL text of the DataFrame of a temporary view."""
     spark.sql(f"SELECT 1 + {number} AS a /* {LONG} */").createOrReplaceTempView(f"comment{number}")
 
 
@@ -73,17 +76,17 @@ def keep_function(spark: SparkSession, number: int) -> None:
 
 
 def keep_cache(spark: SparkSession, number: int) -> None:
-    """Keep rows that the client sends in a plan that Spark caches."""
+    """Keep uploaded rows in a plan that Spark caches."""
     sent_rows(spark, number).persist()
 
 
 def keep_checkpoint(spark: SparkSession, number: int) -> None:
-    """Keep rows that the client sends in a checkpoint that nothing has computed."""
+    """Keep uploaded rows in a checkpoint that has not been computed."""
     CHECKPOINTS.append(checkpointed(sent_rows(spark, number), eager=False))
 
 
 def keep_planned_checkpoint(spark: SparkSession, number: int) -> None:
-    """Keep many expressions of a temporary view in a checkpoint that nothing has computed."""
+    """Keep many expressions of a temporary view in a checkpoint that has not been computed."""
     if number == 0:
         sums = ",".join(f"id + {n}" for n in range(8_000))
         spark.sql(f"CREATE TEMP VIEW planned AS SELECT array({sums}) AS a FROM range(1)").collect()
@@ -91,7 +94,7 @@ def keep_planned_checkpoint(spark: SparkSession, number: int) -> None:
 
 
 def keep_small_checkpoints(spark: SparkSession, number: int) -> None:
-    """Keep the expressions of ten plans of fewer than a thousand nodes, in checkpoints that nothing has computed."""
+    """Keep the expressions of ten plans of less than a thousand nodes, in checkpoints that have not been computed."""
     if number == 0:
         sums = ",".join(f"id + {n}" for n in range(300))
         spark.sql(f"CREATE TEMP VIEW small AS SELECT array({sums}) AS a FROM range(1)").collect()
@@ -99,17 +102,17 @@ def keep_small_checkpoints(spark: SparkSession, number: int) -> None:
 
 
 def wide(number: int) -> StructType:
-    """Return a type of many fields."""
+    """Return a type with many fields."""
     return StructType([StructField(f"f{number}_{n}", IntegerType()) for n in range(30_000)])
 
 
 def keep_type(spark: SparkSession, number: int) -> None:
-    """Keep a type of many fields in an expression of a temporary view."""
+    """Keep a type with many fields in an expression of a temporary view."""
     spark.range(1).where(sf.lit(None).cast(wide(number)).isNull()).createOrReplaceTempView(f"type{number}")
 
 
 def keep_variable_type(spark: SparkSession, number: int) -> None:
-    """Keep a variable of a type of many fields."""
+    """Keep a variable of a type with many fields."""
     spark.sql(f"DECLARE VARIABLE t{number} {wide(number).simpleString()}").collect()
 
 
@@ -121,7 +124,7 @@ def keep_function_type(spark: SparkSession, number: int) -> None:
 
 
 def keep_metadata(spark: SparkSession, number: int) -> None:
-    """Keep a text that describes a column which no column of the temporary view is."""
+    """Keep a text in metadata of a column that is not a column of the temporary view."""
     described = spark.range(1).withMetadata("id", {"text": f"{number}{LONG}"})
     described.where("id > 0").groupBy().count().createOrReplaceTempView(f"metadata{number}")
 
@@ -157,7 +160,7 @@ FEW = (
     "types of variables",
     "types of functions",
 )
-"""Those that a run of all tests has time for: one for each way in which they are counted."""
+"""The kinds that a full test run has time for: one for each way in which memory is counted."""
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +171,7 @@ def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def keep_many(spark: SparkSession, kind: str) -> None:
-    """Keep more than a session may."""
+    """Keep more than a session may keep."""
     for number in range(60):
         KEPT[kind](spark, number)
 
@@ -185,13 +188,13 @@ def keep_in_clone(lake: DriverHarness, number: int) -> ConnectSession:
 
 
 def misspell(spark: SparkSession, work: str) -> object:
-    """Ask for a column that is not there, in a long text."""
+    """Request a column that does not exist, in a long text."""
     frame = spark.sql(f"SELECT nope /* {LONG} */")
     return frame.schema if work == "analysis" else frame.collect()
 
 
 def has_room(lake: DriverHarness, user: str) -> bool:
-    """Return whether a new session of the user may keep a variable."""
+    """Return whether a new session of the user may store a variable."""
     with lake.end_sessions():
         try:
             keep_variable(lake.session(ADMIN, user), 0)
@@ -201,7 +204,7 @@ def has_room(lake: DriverHarness, user: str) -> bool:
 
 
 def wait_for_room(lake: DriverHarness, user: str = "user") -> None:
-    """Wait until sessions of the user that have ended leave room."""
+    """Wait until the memory of the user's ended sessions is released."""
     until = time.monotonic() + 4 * SOON
     while not has_room(lake, user):
         assert time.monotonic() < until, "the sessions have ended, and their memory is still counted"
@@ -256,7 +259,7 @@ def test_sessions_of_several_users_leave_capacity_for_another_user(lake: DriverH
 def test_a_clone_counts_as_a_session(lake: DriverHarness) -> None:
     generation, clones = lake.driver.generation, list[ConnectSession]()
 
-    # PySpark passes what a clone ends with as it came.
+    # PySpark raises the error of a clone as gRPC's error.
     with pytest.raises((PySparkException, grpc.RpcError), match="what your sessions keep in Spark"):
         clones.extend(keep_in_clone(lake, number) for number in range(60))
     assert clones[0].table("rows0").count() == 20

@@ -1,4 +1,7 @@
-"""Values that a statement makes: what would be too large is refused before it is made, and what is not is as Spark makes it."""
+"""Values that a statement computes.
+
+Too large ones are refused before they exist; all others are as Spark computes them.
+"""
 
 from collections import Counter
 
@@ -126,7 +129,7 @@ TOO_LARGE_STATEMENTS = [
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
 class TestTooLarge:
-    """The driver of these tests has a heap of 1 GiB, which each of these would fill."""
+    """Each of these would fill the driver's heap, which is 1 GiB in these tests."""
 
     @pytest.mark.parametrize("call", TOO_LARGE_CALLS)
     def test_a_value_that_is_too_large_is_refused_as_a_constant_and_in_rows(

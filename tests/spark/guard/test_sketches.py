@@ -1,4 +1,4 @@
-"""Bytes of a caller's making where Spark expects a sketch or a bitmap: an answer or an error, and never the driver's end."""
+"""Forged sketches and bitmaps: Spark returns an answer or an error, and the driver never ends."""
 
 import random
 import struct
@@ -77,12 +77,12 @@ def uses(name: str) -> tuple[str, ...]:
 
 
 def literal(content: bytes) -> str:
-    """Return bytes as SQL has them."""
+    """Return bytes as an SQL literal."""
     return f"X'{content.hex()}'"
 
 
 def outcome(spark: SparkSession, expression: str) -> str:
-    """Return `answered`, or the state of the error."""
+    """Return `answered`, or the SQLSTATE of the error."""
     try:
         spark.sql(f"SELECT {expression}").collect()
     except PySparkException as error:
@@ -91,7 +91,7 @@ def outcome(spark: SparkSession, expression: str) -> str:
 
 
 def mutations(content: bytes, chance: random.Random, count: int) -> Iterator[bytes]:
-    """Yield copies with a few bytes changed, most of them near the beginning, some cut short."""
+    """Yield copies with a few changed bytes, most of them near the beginning; some copies are truncated."""
     for _ in range(count):
         copy = bytearray(content[: chance.choice([len(content), len(content), 8, 16, 24, 40])])
         for _ in range(chance.choice([1, 1, 2, 4])):
@@ -120,7 +120,7 @@ def test_a_sketch_that_declares_a_huge_size_is_refused(
 
 
 def tried(world: DriverHarness, made: Mapping[str, bytes], seed: int, count: int) -> None:
-    """Try so many mutations of each sketch. The driver must be the same afterwards, and answer."""
+    """Try `count` mutations of each sketch; require that the same driver still answers afterwards."""
     spark, chance, generation = world.session(READER), random.Random(seed), world.driver.generation  # noqa: S311
     for name, content in made.items():
         for each in mutations(content, chance, count):

@@ -1,4 +1,4 @@
-"""Streams: what a streaming query needs, where it may come from and go to, and that a revoke ends it."""
+"""Streams: the privileges of a streaming query, its permitted sources and sinks, and its end after a revoke."""
 
 import json
 import time
@@ -22,27 +22,27 @@ READS = {"table.select lake.raw.flights"}
 
 
 def refused(act: Callable[[], object]) -> None:
-    """Fail unless the guard refuses."""
+    """Fail unless the guard refuses the call."""
     with pytest.raises(PySparkException) as caught:
         act()
     assert caught.value.getSqlState() == REFUSED, caught.value
 
 
 def finished(query: StreamingQuery) -> None:
-    """Let a query take in what there is, and stop it."""
+    """Wait until a query has processed the available data, and stop it."""
     query.processAllAvailable()
     query.stop()
 
 
 def start_rate_stream(spark: SparkSession, table: str = "", column: str = "*") -> StreamingQuery:
-    """Start a stream that works once an hour, into a table or into nothing."""
+    """Start a stream with one batch per hour, into a table or into no sink."""
     rows = spark.readStream.format("rate").load().selectExpr(column)
     writer = rows.writeStream.trigger(processingTime="1 hour")
     return writer.toTable(table) if table else writer.format("noop").start()
 
 
 def answer_late(_: str, need: Any) -> bool:
-    """Allow everything; a write while others wait for theirs."""
+    """Allow everything, but delay the decisions on writes until other requests wait for theirs."""
     if need["action"] == "table.insert":
         time.sleep(3)
     return True
@@ -59,7 +59,7 @@ def flights(spark: SparkSession) -> DataFrame:
 
 
 class TestReads:
-    """A streaming read is a read, from its first analysis on."""
+    """A streaming read needs the privilege to read, from its first analysis on."""
 
     def test_the_analysis_of_a_stream_is_authorized_without_an_operation(self, lake: DriverHarness) -> None:
         assert flights(lake.session(ADMIN)).isStreaming
@@ -83,7 +83,10 @@ class TestReads:
 
 
 class TestSinks:
-    """A stream goes to a table of the lake, to memory or to nothing, and its checkpoints where the platform says."""
+    """A stream writes to a table of the lake, to memory or to no sink.
+
+    Its checkpoints are in a folder that Headgate sets.
+    """
 
     def test_a_stream_creates_and_fills_a_table(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
@@ -101,7 +104,7 @@ class TestSinks:
 
         refused(lambda: flights(spark).writeStream.toTable(f"lake.trusted.without_{missing.replace('.', '_')}"))
 
-        if missing != "table.insert":  # the empty table may be made by whoever may make it
+        if missing != "table.insert":  # a user who may create tables may create the empty table
             assert lake.files() == before
 
     def test_a_checkpoint_location_of_a_stream_needs_its_right(
@@ -129,7 +132,7 @@ class TestSinks:
 
 
 class TestBounds:
-    """Each active stream has threads in the driver, for as long as its user leaves it."""
+    """Each active stream occupies threads in the driver until its user stops it."""
 
     def test_a_large_ended_stream_is_forgotten_and_a_small_one_is_not(self, lake: DriverHarness) -> None:
         spark = lake.session(READER, READER)
@@ -165,7 +168,7 @@ class TestBounds:
         finish_streams(start_rate_stream(spark, column=LARGE))
 
     def test_a_user_that_starts_many_streams_at_once_has_at_most_64(self, lake: DriverHarness) -> None:
-        """Each is counted from its start on, and not only when it is active."""
+        """Each stream counts from its start on, not only once it is active."""
         lake.session(ADMIN).sql("CREATE TABLE lake.trusted.rates (timestamp TIMESTAMP, value BIGINT)").collect()
         lake.decisions.rule = answer_late
         sessions = [lake.session(READER, READER) for _ in range(16)]
@@ -186,7 +189,7 @@ class TestBounds:
 
 
 class TestFiles:
-    """A stream of files in a folder that somebody may read, exactly once into a table."""
+    """A stream of files in a folder that a user may read writes each file exactly once into a table."""
 
     def test_each_file_of_a_stream_is_read_once_across_restarts(self, lake: DriverHarness, tmp_path: Path) -> None:
         folder, checkpoint = tmp_path / "in", tmp_path / "progress"
@@ -215,7 +218,7 @@ class TestFiles:
 
         (tmp_path / "1.json").write_text('{"n": 1}')
 
-        assert ended(query), "the query went on"
+        assert ended(query), "the query still runs"
 
     def test_a_forged_log_among_the_files_of_a_stream_opens_no_other_file(
         self, lake: DriverHarness, tmp_path: Path
@@ -237,7 +240,7 @@ class TestFiles:
 
 
 class TestRevoke:
-    """A running stream is asked for at every batch, under a name by which it can be stopped."""
+    """A running stream is authorized at every batch, under an operation by which it can be stopped."""
 
     def test_the_next_batch_of_a_stream_after_a_revoke_ends_it(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
@@ -249,12 +252,12 @@ class TestRevoke:
 
         spark.sql("INSERT INTO lake.raw.streamed VALUES (2)").collect()
 
-        assert ended(query), "the query went on"
+        assert ended(query), "the query still runs"
         assert "42501" in str(query.exception()) or "may not do that" in str(query.exception())
 
 
 def ended(query: StreamingQuery, seconds: float = 30) -> bool:
-    """Return whether a query ends in time."""
+    """Return whether a query ends within the time limit."""
     deadline = time.monotonic() + seconds
     while query.isActive and time.monotonic() < deadline:
         time.sleep(0.1)

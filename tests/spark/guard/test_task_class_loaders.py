@@ -1,4 +1,4 @@
-"""Tasks of the embedded driver load no class from the driver itself, which they could wait for without an end."""
+"""Tasks of the embedded driver load no class from the driver itself, because that could deadlock."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-r"""The driver's log shows control characters of rows and names as `\x1b`, by the rule of the API's logs."""
+r"""The driver's log escapes control characters of rows and names as `\x1b`, by the rule of the API's logs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files that are written: each is asked for before anything is touched, and there is no way around the question."""
+"""Written files: the guard requests a decision before Spark touches any of them, and no statement avoids that."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""What each kind of statement needs, row by row of `needs.jsonl`: no less is enough, and nothing else is asked.
+"""The privileges that each kind of statement needs, row by row of `needs.jsonl`: all are required, and no others.
 
-`never.sql` are statements that nobody may run, one a line.
+`never.sql` has statements that no user may run, one a line.
 """
 
 import json
@@ -86,7 +86,7 @@ FRAMES: dict[str, tuple[Callable[[DataFrame], object], set[str]]] = {
 
 @dataclass
 class Asker:
-    """One session over a lake that has views, and what its statements are asked for."""
+    """A session over a lake with views, and the record of the privileges that its statements need."""
 
     spark: SparkSession
     decisions: DecisionService
@@ -96,7 +96,7 @@ class Asker:
         return self.attempt(lambda: self.spark.sql(statement).collect())
 
     def attempt(self, act: Callable[[], object]) -> str | None:
-        """Do something; return the SQLSTATE of its error, or None."""
+        """Call the function; return the SQLSTATE of its error, or None."""
         try:
             act()
         except PySparkException as error:
@@ -108,7 +108,7 @@ class Asker:
 def prepared(running: DriverHarness) -> tuple[DriverHarness, SparkSession]:
     running.decisions.rule = everything_to_the_admin
     spark = running.session(ADMIN)
-    # the folder that the lake of a test lies in keeps no views; this one lives as long as the session
+    # The folder of a test's lake does not store views; this catalog does, for the life of the session.
     spark.conf.set("spark.sql.catalog.lake.catalog-impl", "org.apache.iceberg.inmemory.InMemoryCatalog")
     for statement in SETUP:
         spark.sql(statement).collect()
@@ -125,12 +125,12 @@ def asker(prepared: tuple[DriverHarness, SparkSession]) -> Iterator[Asker]:
 
 
 def of(row: dict[str, Any]) -> str:
-    """Return what a row is called."""
+    """Return the test id of a row."""
     return row["statement"]
 
 
 def named(need: Need) -> str:
-    """Return a need as the rows write it."""
+    """Return a required privilege in the notation of the rows."""
     return f"{need['action']} {'.'.join(need['object'])}"
 
 
@@ -167,7 +167,7 @@ def test_each_forbidden_statement_is_refused_to_every_user(asker: Asker, stateme
 
 @pytest.fixture
 def views(asker: Asker) -> None:
-    """Create the views again, because statements that are not refused drop and alter them."""
+    """Create the views again, because allowed statements drop and alter them."""
     for statement in VIEWS:
         asker.run(statement)
 

@@ -1,4 +1,4 @@
-"""Rows that outlive their operation are decided again by what the operation was allowed."""
+"""Rows that outlive their operation are authorized again with the privileges that the operation needed."""
 
 import gc
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ KNOW = RequiredName(action="discover", object=("lake", "raw"))
 
 
 class Rights:
-    """A judge of one organization: it refuses `denied`, and `resources` are what names mean."""
+    """The decisions of one organization: it refuses `denied`; `resources` maps names to resources."""
 
     def __init__(self) -> None:
         self.denied: dict[RequiredPrivilege, str] = {}

@@ -1,4 +1,4 @@
-"""What runs is asked about again, and what stands on a right that went is said to be refused."""
+"""Running operations are authorized again; an operation whose privilege was revoked is reported as refused."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ FILE = RequiredPath(action="path.read", path="/in/a.csv")
 
 
 class Scene:
-    """Works of one session, the needs that are refused now, and the time."""
+    """The operations of one session, the currently refused privileges, and the time."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""A handle stands for one caller until it is closed or idle."""
+"""A session handle identifies one caller until the session is closed or idle."""
 
 import pytest
 

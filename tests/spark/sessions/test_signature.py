@@ -1,4 +1,4 @@
-"""Only the driver of this start can have sent a request, and only just now."""
+"""Request signatures: only the driver of this start can have sent a request, and only recently."""
 
 import hashlib
 import hmac

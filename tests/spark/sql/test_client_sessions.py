@@ -1,4 +1,4 @@
-"""One session for each credential, shared by its statements, and let go of when it is not used."""
+"""One session per credential: its statements share the session, and it is closed when it is unused."""
 
 import pytest
 
@@ -21,7 +21,7 @@ class Spark:
 
 
 class Opened:
-    """Opens sessions, and remembers them."""
+    """Opens sessions and records them."""
 
     def __init__(self) -> None:
         self.all: list[Spark] = []

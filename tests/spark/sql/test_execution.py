@@ -1,4 +1,4 @@
-"""A statement over HTTP is sent at most once, and its rows are given out by what its operations needed."""
+"""A statement over HTTP is sent at most once, and its rows are returned under the privileges of its operations."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ LOST: dict[str, PySparkException] = {
 
 
 class Rights:
-    """A judge that refuses while there is a reason."""
+    """Decisions that refuse while a reason is set."""
 
     why: str | None = None
 
@@ -47,7 +47,7 @@ class Rights:
 
 
 class Call:
-    """A call that is never answered."""
+    """A call that never gets an answer."""
 
     def __init__(self) -> None:
         self.is_cancelled = threading.Event()
@@ -55,7 +55,7 @@ class Call:
 
 
 class Driver:
-    """Runs statements, and says which it was sent."""
+    """A driver that runs statements and records them."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[int, str]] = []
@@ -69,7 +69,7 @@ class Driver:
         self.result_privileges = ResultPrivilegeRegistry()
         self.rights = Rights()
         self.reads: str | None = None
-        """The operation that reads a table, if one does; the others need nothing."""
+        """The operation that reads a table, if there is one; the other operations need no privilege."""
 
     def execute(self, operation: str) -> None:
         """Send an operation as Spark's client does: through the interceptor, and again after a lost connection."""
@@ -91,7 +91,7 @@ class Driver:
 
 
 class Session:
-    """The session of this number, with what the reading calls of Spark's client."""
+    """The session with this number, with the methods of Spark's client that read."""
 
     def __init__(self, driver: Driver, number: int) -> None:
         self.driver = driver
@@ -121,7 +121,7 @@ class Session:
         self.driver.execute("rows")
         if self.driver.is_silent:
             self.driver.calls[-1].is_cancelled.wait(SOON)
-            self.driver.execute("rows")  # as Spark's client comes back for what a driver has not sent
+            self.driver.execute("rows")  # as Spark's client does to fetch answers that a driver has not sent yet
             raise SparkConnectGrpcException("cancelled")
         yield SCHEMA
 
@@ -275,7 +275,7 @@ class TestKeptRows:
 
 
 def read(driver: Driver) -> StatementExecution:
-    """Run a statement to its end, and return it closed."""
+    """Run a statement to its end, and return its closed execution."""
     sessions = ClientSessions(driver.connect)  # pyright: ignore[reportArgumentType]
     reading = StatementExecution(
         sessions,

@@ -1,4 +1,4 @@
-"""Statements that are kept: whose they are, how many, for how long, and what becomes of them."""
+"""Stored statements: their owner, number, lifetime and end."""
 
 import pyarrow as pa
 import pytest
@@ -16,7 +16,7 @@ WANTED = StatementRequest("SELECT 1", None, 10, 1000, 60.0)
 
 
 class Clock:
-    """Stands until it is set."""
+    """A clock that moves only when the test sets it."""
 
     now = 0.0
 

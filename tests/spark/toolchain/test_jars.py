@@ -1,4 +1,4 @@
-"""Where a jar comes from, and that nothing is installed but the one we know."""
+"""The source of a jar, and the check that only the known jar is installed."""
 
 import hashlib
 import subprocess
@@ -26,7 +26,7 @@ def cache(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder that holds the jar, for a machine without network."""
+    """A folder with the jar, for a machine without network."""
     offline = tmp_path / "offline"
     offline.mkdir()
     (offline / JAR.file_name).write_bytes(BYTES)

@@ -1,4 +1,4 @@
-"""Which Java is chosen, and what is said about those that are not."""
+"""The choice of a Java, and the messages about unsuitable ones."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from headgate.spark.toolchain.java import Java, find_java
 
 
 def a_java(home: Path, banner: str, status: int = 0) -> Path:
-    """Make a Java home whose `java` answers with this banner, and return the executable."""
+    """Create a Java home whose `java` prints this version banner, and return the executable."""
     executable = home / "bin" / "java"
     executable.parent.mkdir(parents=True)
     executable.write_text(f"#!/bin/sh\necho '{banner}' >&2\nexit {status}\n")

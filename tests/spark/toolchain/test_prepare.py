@@ -1,4 +1,4 @@
-"""Where the toolchain is kept, and what is said when it cannot be."""
+"""The folder of the toolchain, and the messages if it is not available."""
 
 from pathlib import Path
 

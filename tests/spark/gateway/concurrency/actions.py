@@ -1,4 +1,4 @@
-"""What a session does: each step makes or reads something, and looks whether it is its own."""
+"""The steps of a session: each creates or reads something, and checks that it sees only its own data."""
 
 import random
 from collections.abc import Callable
@@ -13,23 +13,29 @@ REFUSED: Final = "42501"
 _ZONES: Final = ("UTC", "Asia/Tokyo", "America/Lima", "Europe/Paris", "Africa/Cairo", "Pacific/Fiji")
 
 Step = Callable[[SparkSession, Owner, str], object]
-"""Gets the session, whose it is, and somebody else's name; returns all that it has seen."""
+"""A step.
+
+It gets the session, the session's owner and another person's name; it returns everything that it has seen.
+"""
 
 
 def make_active(spark: SparkSession) -> None:
-    """Make it the session of this thread: the client takes every checkpoint for one of that session's."""
+    """Make the session the active session of this thread.
+
+    PySpark assigns every checkpoint to the active session.
+    """
     SparkSession._active_session.session = spark
 
 
 def own_rows(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Read the person's own table in SQL."""
+    """Read the person's own table with SQL."""
     rows = spark.sql(f"SELECT mark, n FROM lake.trusted.{owner.person} WHERE n < 3").collect()
     _require(len(rows) == 3, rows)
     return rows
 
 
 def own_frame(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Read it as a DataFrame."""
+    """Read the person's own table as a DataFrame."""
     frame = spark.table(f"lake.trusted.{owner.person}").groupBy("mark").count()
     rows = frame.collect()
     _require(rows == [(owner.row_mark, 10)], rows)
@@ -37,17 +43,17 @@ def own_frame(spark: SparkSession, owner: Owner, _other: str) -> object:
 
 
 def anothers_rows(spark: SparkSession, _owner: Owner, other: str) -> object:
-    """Try somebody else's table."""
+    """Try to read another person's table."""
     return _refused(lambda: spark.sql(f"SELECT * FROM lake.trusted.{other}").collect())
 
 
 def anothers_schema(spark: SparkSession, _owner: Owner, other: str) -> object:
-    """Try to look at it only."""
+    """Try to read only the schema of another person's table."""
     return _refused(lambda: spark.table(f"lake.trusted.{other}").schema)
 
 
 def view(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Make a temporary view that everybody calls the same, and read it."""
+    """Create a temporary view under a name that all sessions use, and read it."""
     spark.sql(f"CREATE OR REPLACE TEMP VIEW mine AS SELECT '{owner.mark}' AS mark").collect()
     rows = spark.table("mine").collect()
     _require(rows == [(owner.mark,)], rows)
@@ -55,7 +61,7 @@ def view(spark: SparkSession, owner: Owner, _other: str) -> object:
 
 
 def variable(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Set a variable that everybody calls the same, and read it."""
+    """Set a variable under a name that all sessions use, and read it."""
     spark.sql(f"DECLARE OR REPLACE VARIABLE who STRING DEFAULT '{owner.mark}'").collect()
     rows = spark.sql("SELECT who").collect()
     _require(rows == [(owner.mark,)], rows)
@@ -63,7 +69,7 @@ def variable(spark: SparkSession, owner: Owner, _other: str) -> object:
 
 
 def setting(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Set the session's own time zone, and see it hold."""
+    """Set the time zone of the session, and check that it stays set."""
     zone = random.Random(owner.mark).choice(_ZONES)  # noqa: S311 - nothing secret
     spark.conf.set("spark.sql.session.timeZone", zone)
     seen = spark.conf.get("spark.sql.session.timeZone"), spark.sql("SELECT current_timezone()").collect()
@@ -72,14 +78,14 @@ def setting(spark: SparkSession, owner: Owner, _other: str) -> object:
 
 
 def failure(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Fail with words of one's own."""
+    """Fail with an error text that contains the session's mark."""
     error = _failed(lambda: spark.sql(f"SELECT raise_error('{owner.mark}')").collect())
     _require(owner.mark in str(error), error)
     return error
 
 
 def unknown_column(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Fail while the statement is analysed, which names columns."""
+    """Fail while Spark analyses the statement; the error lists columns."""
     spark.sql(f"CREATE OR REPLACE TEMP VIEW odd AS SELECT 1 AS `{owner.mark}`").collect()
     error = _failed(lambda: spark.sql("SELECT nope FROM odd").collect())
     _require(owner.mark in str(error), error)
@@ -94,7 +100,7 @@ def local_rows(spark: SparkSession, owner: Owner, _other: str) -> object:
 
 
 def cached(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Keep the rows of a table in Spark, and read them from there."""
+    """Cache the rows of a table in Spark, and read them from the cache."""
     frame = spark.table(f"lake.trusted.{owner.person}").persist()
     rows = frame.collect()
     frame.unpersist()
@@ -102,7 +108,7 @@ def cached(spark: SparkSession, owner: Owner, _other: str) -> object:
 
 
 def checkpoint(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Keep the rows of a query in Spark, and name them by id."""
+    """Checkpoint the rows of a query in Spark, and read them by their id."""
     frame = spark.sql(f"SELECT '{owner.mark}' AS mark, mark AS row FROM lake.trusted.{owner.person}")
     make_active(spark)
     rows = frame.localCheckpoint().collect()
@@ -111,7 +117,7 @@ def checkpoint(spark: SparkSession, owner: Owner, _other: str) -> object:
 
 
 def tags(spark: SparkSession, _owner: Owner, _other: str) -> object:
-    """Interrupt what bears a tag that everybody uses: nothing of anybody else's."""
+    """Interrupt by a tag that all sessions use: no operation of another session is interrupted."""
     spark.addTag("everybody")
     ended = spark.interruptTag("everybody")
     spark.clearTags()
@@ -120,7 +126,7 @@ def tags(spark: SparkSession, _owner: Owner, _other: str) -> object:
 
 
 def clone(spark: SparkSession, owner: Owner, _other: str) -> object:
-    """Go on in a clone, which has the views and nobody else's."""
+    """Continue in a clone, which has the session's views and no other session's views."""
     spark.sql(f"CREATE OR REPLACE TEMP VIEW cloned AS SELECT '{owner.mark}' AS mark").collect()
     other = spark.cloneSession()
     try:
@@ -148,7 +154,10 @@ STEPS: Final[tuple[Step, ...]] = (
 
 
 def _failed(attempt: Callable[[], Any]) -> PySparkException:
-    """Return the error of a statement that must fail; one without a SQLSTATE is none of the statement's."""
+    """Return the error of a statement that must fail.
+
+    An error without a SQLSTATE does not come from the statement.
+    """
     try:
         seen = attempt()
     except PySparkException as error:

@@ -1,4 +1,4 @@
-"""Many sessions of many people at the same time, on plain threads with the stock client."""
+"""Concurrent sessions of several people, on plain threads with the stock client."""
 
 import itertools
 import random
@@ -19,7 +19,10 @@ Connect = Callable[[str], SparkSession]
 
 @dataclass
 class Seen:
-    """What all sessions did: how often each step, what went wrong, and who worked again after the driver was gone."""
+    """The record of all sessions.
+
+    It has the counts of steps, the errors and leaks, and the sessions that worked after the driver restarted.
+    """
 
     steps: Counter[str] = field(default_factory=Counter)
     leaks: list[str] = field(default_factory=list)
@@ -33,7 +36,7 @@ class Seen:
 
 
 class ConcurrentClients:
-    """Sessions of people; each works until its time is over or somebody has seen what is another's."""
+    """Sessions of people; each works until its time is over or a session has seen data of another session."""
 
     def __init__(
         self, connect: Connect, people: Sequence[str], sessions: int, seed: int, steps: Sequence[Step] = STEPS
@@ -46,13 +49,16 @@ class ConcurrentClients:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self.disturbed = threading.Event()
-        """Set while the driver may be away: errors are no failures, and the session begins anew."""
+        """Set while the driver may be away: errors are not failures, and the session reconnects."""
         self.back = threading.Event()
         """Set when the driver serves again."""
         self.seen = Seen()
 
     def work(self, seconds: float, meanwhile: Callable[[], None] = lambda: None) -> Seen:
-        """Let every session work for some seconds, and do something else meanwhile; return what they did."""
+        """Run all sessions for some seconds and call `meanwhile` at the same time.
+
+        Return the record of the sessions.
+        """
         until = time.monotonic() + seconds
         firsts = itertools.cycle(self._steps)
         threads = [
@@ -77,7 +83,7 @@ class ConcurrentClients:
         spark.stop()
 
     def _step(self, step: Step, spark: SparkSession, owner: Owner, dice: random.Random) -> bool:
-        """Do one step; return whether the session can go on."""
+        """Do one step; return whether the session can continue."""
         other = dice.choice([person for person in self._people if person != owner.person])
         disturbed = self.disturbed.is_set()
         try:
@@ -96,7 +102,7 @@ class ConcurrentClients:
         return True
 
     def _begin_anew(self, owner: Owner, until: float) -> SparkSession:
-        """Connect until something works again."""
+        """Reconnect until a statement works."""
         while True:
             spark = self._connect(owner.person)
             try:

@@ -1,4 +1,4 @@
-"""The crowd notices what it is there to notice."""
+"""The concurrent clients detect leaks, lost data and errors."""
 
 import time
 from typing import Any
@@ -27,7 +27,7 @@ class Session:
 
 
 def own(_spark: object, owner: Owner, _other: str) -> object:
-    time.sleep(0.001)  # lets the others work, as a real step does
+    time.sleep(0.001)  # yields to the other threads, as a real step does
     return f"rows: {owner.mark}, {owner.row_mark}"
 
 

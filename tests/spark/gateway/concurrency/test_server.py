@@ -1,4 +1,4 @@
-"""Many people at once: nobody ever sees another's rows, temporary views, errors or configuration."""
+"""Isolation of concurrent users: no session sees rows, temporary views, errors or configuration of another session."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ def test_sixteen_sessions_of_eight_users_see_nothing_of_each_other(spark_behind_
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
-# PySpark's finalizer of a checkpoint warns where the driver that had it has ended.
+# PySpark's finalizer of a checkpoint warns if the driver that had the checkpoint has ended.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_sixty_four_sessions_outlive_a_driver_and_see_nothing_of_each_other(
     spark_behind_gateway: Guarded,

@@ -1,4 +1,4 @@
-"""Every message and field of Spark Connect is allowed or refused with a reason, so that a new one shows."""
+"""Every message and field of Spark Connect is allowed, or refused with a reason; a new one fails the test."""
 
 import importlib.metadata
 
@@ -83,7 +83,7 @@ BYTES = {
     "Expression.Literal.binary": "a value",
     "LocalRelation.data": "rewritten as Arrow",
 }
-"""Every field of bytes in an allowed message, and what becomes of it before the driver has it."""
+"""Every bytes field of an allowed message, and the check or change that it gets before the driver receives it."""
 
 
 def test_every_allowed_bytes_field_is_listed() -> None:

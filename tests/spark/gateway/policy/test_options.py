@@ -1,4 +1,4 @@
-"""Options of reads and writes: by list, and their numbers within the range that the list says."""
+"""Options of reads and writes: an allow-list, and a range for each number."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Commands and streams: what is written, and where; and what is put into other words, or asked about first."""
+"""Commands and streams: targets of writes, requests that the gateway rewrites, and requests that it analyses first."""
 
 from typing import Any
 
@@ -204,7 +204,7 @@ class TestRewrites:
 
 
 class TestUnseen:
-    """What Spark would pass over or answer itself is analysed first."""
+    """The gateway first analyses a request that Spark would skip or answer without the guard."""
 
     @staticmethod
     def unseen(**fields: Any) -> list[Any]:

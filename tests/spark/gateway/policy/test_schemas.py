@@ -1,4 +1,4 @@
-"""Types and metadata in the text that a client sends."""
+"""Types and metadata in texts that a client sends."""
 
 import json
 from typing import Any

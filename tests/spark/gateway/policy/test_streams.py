@@ -1,4 +1,4 @@
-"""Streams of files: for runs alone, with a schema, below what is declared, and with their progress where it belongs."""
+"""File streams: only for runs, with a schema, below declared paths, and with checkpoints in the expected folder."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Nothing passes that is not on a list: messages, fields, names, paths, options, keys, schemas."""
+"""The gateway lets only listed content pass: messages, fields, names, paths, options, keys, schemas."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def filtered_by(number: str) -> dict[str, Any]:
 
 
 class TestDecimals:
-    """Spark writes a decimal number out when it reads the message."""
+    """Spark writes out all digits of a decimal number when it reads the message."""
 
     @pytest.mark.parametrize("number", ["1e100000000", "-1E+100000000", "1e-100000000", "1e1001", "1" * 1001])
     def test_a_number_of_many_digits_is_refused(self, number: str) -> None:
@@ -84,7 +84,7 @@ LONG_TEXTS = {
 
 
 class TestTextsOutsideOfAPlan:
-    """A request that is large for nothing would be slow on its way, and calls that are sent later would overtake it."""
+    """A request with large texts outside of a plan would be slow, and calls that are sent later would overtake it."""
 
     @pytest.mark.parametrize("what", LONG_TEXTS)
     def test_overlong_texts_outside_of_a_plan_are_refused(self, what: str) -> None:
@@ -108,7 +108,7 @@ class TestTextsOutsideOfAPlan:
 REFUSED_RELATIONS = {
     "user code": relations.Relation(map_partitions=relations.MapPartitions(input=a_range())),
     "user code per group": relations.Relation(group_map=relations.GroupMap(input=a_range())),
-    "the cache of everybody": relations.Relation(catalog={"clear_cache": {}}),
+    "the cache of all sessions": relations.Relation(catalog={"clear_cache": {}}),
     "a refresh by path": relations.Relation(catalog={"refresh_by_path": {"path": "/x"}}),
     "a table at a path": relations.Relation(catalog={"create_table": {"table_name": "t", "path": "/x"}}),
     "the columns of a path": relations.Relation(catalog={"list_columns": {"table_name": "lake.`/warehouse/secret`"}}),

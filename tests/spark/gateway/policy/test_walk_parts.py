@@ -1,4 +1,4 @@
-"""A request has a bounded number of parts, whatever few bytes they are on the wire: it takes the gateway little time."""
+"""A request has a limited number of parts, even if they take few bytes on the wire, so that its check is fast."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,10 @@ from tests.spark.gateway.shapes import (
 )
 
 FEWER, MORE = MAX_PARTS - 5_000, 2 * MAX_PARTS + 10_000
-"""What passes, and what does not. A full tree of joins has twice the parts of the next smaller one."""
+"""The largest sizes that pass, and the smallest that do not.
+
+A full tree of joins has twice the parts of the next smaller tree.
+"""
 
 
 def refusal(sent: Sent) -> GatewayError | None:
@@ -87,7 +90,7 @@ def test_deep_arguments_of_sql_are_refused(levels: int) -> None:
 
 
 class TestLargeMessages:
-    """A message of several MiB is counted on the wire before it is parsed, which would take its memory."""
+    """The gateway counts the parts of a message of several MiB on the wire; parsing would need too much memory."""
 
     @pytest.mark.parametrize("way", WAYS)
     def test_millions_of_tiny_messages_are_refused_before_they_are_parsed(

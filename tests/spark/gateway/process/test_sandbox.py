@@ -1,4 +1,4 @@
-"""The sandbox of the gateway's process: it opens no file of the data folder, and reaches the server and the drivers only."""
+"""The sandbox of the gateway process: it opens no file of the data folder, and reaches only server and drivers."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ REFUSED = {"EACCES", "EPERM"}
 
 
 class Gateway:
-    """Python in the gateway's place: with a certificate, a data folder beside it, a server and a driver."""
+    """A Python process in place of the gateway: with a certificate, a data folder, a server and a driver."""
 
     def __init__(self, folder: Path, authority: int, driver: int) -> None:
         self.data, self.certificates = folder / "data", folder / "tls"
@@ -46,7 +46,7 @@ class Gateway:
         self._drivers, self._forbidden = (driver,), (str(self.data), str(Path.home()))
 
     def ends(self, *code: str, level: SandboxLevel = SandboxLevel.FULL) -> str:
-        """Return what Python prints in the gateway's sandbox."""
+        """Return the output of Python in the gateway's sandbox."""
         sandbox = GatewaySandbox(level, self._drivers, self._forbidden)
         command = sandbox.command((sys.executable, "-P", *code), self._told)
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -60,7 +60,7 @@ class Gateway:
 
 @pytest.fixture
 def ports() -> Iterator[tuple[int, int, int]]:
-    """Return three ports at which something listens: the server's, a driver's, and another."""
+    """Return three ports that a process listens on: the server's, a driver's, and another."""
     servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
     yield tuple(each.getsockname()[1] for each in servers)  # pyright: ignore[reportReturnType]
     for each in servers:
@@ -80,7 +80,7 @@ def test_the_gateway_opens_no_file_of_the_data_folder(gateway: Gateway) -> None:
 
     assert {gateway.tries(*each) for each in attempts} <= REFUSED
     assert {gateway.tries(*each, SandboxLevel.NONE) for each in attempts} == {"done"}, (
-        "the refusals are not the sandbox's"
+        "the refusals do not come from the sandbox"
     )
     assert gateway.tries("read", "/etc/shadow") in REFUSED
     assert gateway.tries("read", gateway.certificates / "key.pem") == "done"

@@ -1,4 +1,4 @@
-"""The gateway in a process of its own: it comes back when it dies, ends with its parent, and shows the newest certificate."""
+"""The supervised gateway process: it restarts after a crash, ends with its parent, and uses the newest certificate."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ from tests.threads import event_loop, wait_until
 
 
 class Scene:
-    """A gateway's process before a driver that remembers, and who answers it."""
+    """A gateway process in front of a driver that records its calls, and the decision service that the gateway asks."""
 
     def __init__(self, backend: FakeBackend, url: str, spark: FakeSpark, run: Callable[[Any], Any]) -> None:
         self.backend = backend
@@ -41,7 +41,7 @@ class Scene:
         self.told = ProcessConfig("127.0.0.1", 0, 0, url, KEY, drain_seconds=50, log_level="error")
 
     def sandbox(self) -> GatewaySandbox:
-        """Return the sandbox of the process, as far as this machine has one."""
+        """Return the sandbox of the process, at the level that this machine enforces."""
         port = int(self.backend.driver.address.rpartition(":")[2])
         return GatewaySandbox(find_level()[0], (port,), (str(Path.home()),))
 
@@ -116,7 +116,7 @@ def test_a_running_statement_finishes_when_the_gateway_is_stopped_in_order(scene
         next(still)
         ending = threading.Thread(target=lambda: scene.run(process.stop()))
         ending.start()
-        # A call that arrives as the server stops can be left without an answer until it has stopped.
+        # A call that arrives while the server stops may get no answer until the server has stopped.
         wait_until(lambda: not works(Client(process.port, "ann", seconds=5)), 40)
 
         scene.backend.interrupted.add(protos.base.ExecutePlanResponse.FromString(first).operation_id)
@@ -190,6 +190,6 @@ class TestTls:
 
 
 def shown(port: int) -> str:
-    """Return the name of the certificate that a new connection is shown."""
+    """Return the name in the certificate that a new connection gets."""
     found = x509.load_pem_x509_certificate(ssl.get_server_certificate(("127.0.0.1", port)).encode())
     return str(found.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value)
