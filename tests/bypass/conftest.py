@@ -1,4 +1,4 @@
-"""One embedded stack for every test that tries cases: to start one takes longer than most of them."""
+"""One embedded stack for every test that runs cases, because starting a stack takes longer than most of the tests."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tools.bypass_corpus.stack import Stack, fresh_stack
 
 @pytest.fixture(scope="session")
 def stack(toolchain: Toolchain) -> Iterator[Stack]:  # noqa: ARG001 (whoever has none skips)
-    """Return a stack with the fixture on it, held to be sound at the end too."""
+    """Return a stack with the fixture on it, and check at the end of the tests that the fixture is intact."""
     with fresh_stack() as opened:
         yield opened
         opened.require_sound()

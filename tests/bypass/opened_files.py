@@ -1,4 +1,4 @@
-"""Which files and folders are opened, by whatever process, as the kernel tells it: nothing that the guard or the catalog says."""
+"""The files and folders that any process opens, as the kernel reports them, independently of the guard and the catalog."""
 
 import ctypes
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Self
 
 UNNAMED: Final = "something that the kernel did not name"
-"""Stands for all that is lost when more is opened than the kernel keeps: each watched folder may be among it."""
+"""The name for lost events: if more files are opened than the kernel's queue holds, any watched folder may be among them."""
 _OPENED = 0x20
 _OVERFLOW = 0x4000
 _FOLDER = 0x40000000
@@ -18,10 +18,13 @@ _MANY = 1 << 16
 
 
 class Opening:
-    """Watches files and folders, each under a name, with everything below them."""
+    """Watches files and folders, each under a name, with their content at any depth."""
 
     def __init__(self, folders: Mapping[Path, str], *, listings: bool = False) -> None:
-        """With `listings`, to open a folder counts too, as is done to list it. Raises `OSError` where there is no inotify."""
+        """Start to watch; with `listings`, opening a folder to list it counts too.
+
+        Raises `OSError` if the system has no inotify.
+        """
         self._masks = {_OPENED, _OPENED | _FOLDER} if listings else {_OPENED}
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._names: dict[int, str] = {}
@@ -34,15 +37,18 @@ class Opening:
                 self._names[self._watch(each)] = name
 
     def __enter__(self) -> Self:
-        """It watches already."""
+        """Return the object, which watches since its creation."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         os.close(self._handle)
 
     def seen(self) -> frozenset[str]:
-        """Return the names of what was opened since this was asked last; `UNNAMED` is one if the kernel lost some."""
+        """Return the names of the files and folders opened since the last call.
+
+        `UNNAMED` is one of them if the kernel has lost events.
+        """
         found: set[str] = set()
         while events := self._read():
             place = 0
@@ -56,7 +62,7 @@ class Opening:
         return frozenset(found)
 
     def wait_until_quiet(self, seconds: float = 2.0) -> None:
-        """Return once nothing was opened for so long; what was opened before is forgotten."""
+        """Wait until nothing has been opened for this time; discard the earlier events."""
         self.seen()
         time.sleep(seconds)
         while self.seen():

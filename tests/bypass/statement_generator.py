@@ -1,4 +1,4 @@
-"""Statements composed from the grammar, each with what it needs, and a statement that fails cut down to what matters."""
+"""Statements composed from the grammar, each with its needs, and the reduction of a failing statement to a minimal one."""
 
 import random
 import re
@@ -18,7 +18,7 @@ _HOLE = re.compile(r"\{(q|t|k|v)(\.database|\.table)?(!sql|!py)?\}")
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The parts: templates with holes, and the tables with what gives their two columns."""
+    """The parts of the grammar: templates with holes, and the tables with the expressions of their two columns."""
 
     tables: Mapping[str, Sequence[str]]
     leaves: Sequence[str]
@@ -29,14 +29,14 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A template with its holes filled: the queries in order, and the tables that it names itself."""
+    """A template with its holes filled: the queries in order, and the tables of the template itself."""
 
     template: str
     queries: tuple["Part", ...] = ()
     table: str = ""
 
     def text(self) -> str:
-        """Return it as it is written."""
+        """Return the text of the part."""
         queries = iter(self.queries)
 
         def filled(hole: re.Match[str]) -> str:
@@ -46,12 +46,12 @@ class Part:
         return _HOLE.sub(filled, self.template).replace("{{", "{").replace("}}", "}")
 
     def tables(self) -> frozenset[str]:
-        """Return every table that it reads."""
+        """Return every table that the part reads."""
         own = frozenset({self.table} if self.table else ())
         return own.union(*(each.tables() for each in self.queries))
 
     def smaller(self) -> Iterator["Part"]:
-        """Yield what is left when one query gives way to a part of itself, the greatest cut first."""
+        """Yield smaller parts, in each of which a part of one query replaces the query; the largest reduction first."""
         for place, query in enumerate(self.queries):
             for less in (*query.queries, *_plain(query), *query.smaller()):
                 yield replace(self, queries=(*self.queries[:place], less, *self.queries[place + 1 :]))
@@ -65,28 +65,31 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of the grammar, as a case of the corpus."""
+    """A statement of the grammar, which can be written as a case of the corpus."""
 
     id: str
     kind: str
     part: Part
 
     def case(self) -> Case:
-        """Return the case: it needs to read every table that it names."""
+        """Return the case, which needs to read every table of the statement."""
         needs: tuple[Need, ...] = tuple(("read", table) for table in sorted(self.part.tables()))
         return Case(self.id, self.kind, self.part.text(), needs)
 
 
 @cache
 def grammar() -> Grammar:
-    """Return the parts that the file states."""
+    """Return the grammar in the file."""
     stated: Mapping[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
     statements = [(kind, each) for kind, templates in stated["statements"].items() for each in templates]
     return Grammar(stated["tables"], stated["leaves"], stated["queries"], statements)
 
 
 def compose(seed: int, count: int, depth: int = 3) -> Iterator[Statement]:
-    """Yield so many statements, the same ones for the same seed; every kind of statement comes before one comes twice."""
+    """Yield `count` statements, the same ones for the same seed.
+
+    No kind of statement is repeated before every kind has occurred.
+    """
     chance = random.Random(seed)  # noqa: S311 (the same statements for the same seed)
     kinds: list[tuple[str, str]] = []
     for number in range(count):
@@ -96,7 +99,7 @@ def compose(seed: int, count: int, depth: int = 3) -> Iterator[Statement]:
 
 
 def shrink(statement: Statement, fails: Callable[[Statement], bool]) -> Statement:
-    """Return the smallest statement that still fails, cutting one part at a time."""
+    """Return the smallest statement that still fails; reduce one part at a time."""
     while True:
         tried = (replace(statement, part=part) for part in statement.part.smaller())
         less = next((each for each in tried if fails(each)), None)

@@ -1,4 +1,4 @@
-"""Telling apart how a case ended, and what it changed."""
+"""The outcome of an attempt at a case, and the effects that it had."""
 
 from pathlib import Path
 

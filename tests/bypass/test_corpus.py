@@ -1,4 +1,4 @@
-"""The corpora on a real stack: nothing may be let through, and nothing refused that is allowed."""
+"""The corpora on a real stack: no statement is let through, and no permitted statement is refused."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ from tools.bypass_corpus.verdicts import Asker, Attempt, Ending, Verdict
 
 HERE = Path(__file__).parent
 PIECES = {"public": ("public.jsonl", 0, 1), **{f"more-{each + 1}": ("more.jsonl", each, 3) for each in range(3)}}
-"""Corpora in pieces of a few minutes: a file, the first case of a piece, and how many cases lie between two of its cases."""
+"""Corpora in parts of a few minutes: a file, the first case of a part, and the distance between two of its cases."""
 
 
 def one_of_each(cases: Sequence[Case]) -> list[Case]:
-    """Return the first case of each combination of verbs, and of each reason why something is forbidden."""
+    """Return the first case of each combination of verbs, and of each reason for a forbidden statement."""
     found: dict[frozenset[str], Case] = {}
     for case in cases:
         kind = frozenset(place if verb == FORBIDDEN else verb for verb, place in case.needs)
@@ -27,7 +27,7 @@ def one_of_each(cases: Sequence[Case]) -> list[Case]:
 
 
 def hold(stack: Attempts, cases: Sequence[Case]) -> None:
-    """Fail with the report unless every case is exact."""
+    """Run the cases; fail with the report unless every verdict is exact."""
     judged = run(stack, cases, progress(len(cases), verbose=False))
     if any(each.verdict is not Verdict.EXACT for each in judged):
         pytest.fail("\n".join(closing(judged)), pytrace=False)

@@ -1,4 +1,4 @@
-"""One's own table aimed at another table's files: refused to everybody, whatever they hold."""
+"""Files of other tables: a table whose metadata names the files of another table is refused, whatever roles the user holds."""
 
 import pytest
 

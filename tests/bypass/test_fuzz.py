@@ -1,4 +1,4 @@
-"""Statements composed from the corpus's parts: what the guard needs is what they name, and more is never opened."""
+"""Fuzzing: statements composed from parts of the corpus need exactly the tables that they name, and open no others."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tools.bypass_corpus.verdicts import Asker, Attempt, Ending, Verdict, askers
 SEED = 6
 _NAMES = re.compile(r"`[^`]*`|'[^']*'|\b\w+(?:\.\w+)+|\d+")
 _SERVED = 0.8
-"""The share of the statements that Spark has to answer, or little is tried."""
+"""The share of the statements that Spark must answer; a lower share means that the fuzzer tested too little."""
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def opening(stack: Stack) -> Iterator[Opening]:
 
 
 class Fuzz:
-    """Tries statements and remembers what came of them."""
+    """Tries statements and records their results."""
 
     def __init__(self, stack: Stack, opening: Opening) -> None:
         self._stack = stack
@@ -49,7 +49,7 @@ class Fuzz:
         self.opened: set[str] = set()
 
     def wrong(self, statement: Statement) -> str:
-        """Return how the guard is wrong about a statement; empty if it is right."""
+        """Return the fault of the guard for a statement; empty if there is none."""
         case = statement.case()
         before, self._before = self._before, statement.part.tables()
         attempts: list[Attempt] = []
@@ -68,10 +68,10 @@ class Fuzz:
         return "" if judged.verdict is Verdict.EXACT else _told(judged.verdict, judged.decisive)
 
     def _try(self, case: Case, asker: Asker) -> tuple[Attempt, frozenset[str]]:
-        """Return what came of it, and which tables were opened meanwhile without need.
+        """Return the attempt, and the tables that were opened during it without need.
 
-        These may be the tables of the statement before: Spark answers an adaptive query as soon as what it has read decides
-        the answer, and the tasks that it needs no more open their files up to half a second later.
+        The tables may belong to the previous statement: Spark answers an adaptive query once the rows read so far
+        decide the answer, and the tasks that it no longer needs open their files up to half a second later.
         """
         self._opening.seen()
         attempt = self._stack.attempt(case, asker)
@@ -80,7 +80,7 @@ class Fuzz:
         return attempt, opened - {table for _, table in asker.needs}
 
     def require(self, statements: Iterator[Statement]) -> None:
-        """Try every statement; fail with what the guard is wrong about, by kind, each with its smallest form."""
+        """Try every statement; fail with the faults of the guard, by kind, each with its smallest statement."""
         tried, kinds, first = 0, Counter[str](), dict[str, tuple[str, Statement]]()
         for statement in statements:
             tried += 1
@@ -95,11 +95,11 @@ class Fuzz:
         sys.stdout.writelines(f"failed with all that it needs: {each}\n" for each in self.failed)
         if kinds:
             pytest.fail("\n\n".join(self._described(count, *first[kind]) for kind, count in kinds.most_common()))
-        assert self.opened == set(grammar().tables), "what is opened is not seen"
+        assert self.opened == set(grammar().tables), "opened tables were not detected"
         assert self.endings.count(Ending.SERVED) >= _SERVED * len(self.endings), self.endings
 
     def _keep_log(self, statement: Statement, logged: int) -> None:
-        """Keep what the driver logged of a statement: what depends on the moment has no other trace."""
+        """Store the driver's log of a statement: a fault that depends on timing leaves no other trace."""
         LOGS.mkdir(exist_ok=True)
         with self._stack.driver_log.open("rb") as log:
             log.seek(logged)
@@ -112,7 +112,7 @@ class Fuzz:
 
 
 def kind_of(wrong: str) -> str:
-    """Return what is wrong without names and numbers: what differs in these only has one cause."""
+    """Return the fault without names and numbers: faults that differ only in these have one cause."""
     return _NAMES.sub("...", wrong)
 
 
@@ -139,7 +139,10 @@ def test_findings_that_differ_in_names_and_numbers_only_are_of_one_kind() -> Non
 
 
 class _Scripted:
-    """Stands for the stack and for what it opens: each attempt opens what the script says next, and writes a line of the log."""
+    """A fake of the stack and of the watched files.
+
+    Each attempt opens the next tables of the script, and writes a line to the log.
+    """
 
     def __init__(self, *opened: set[str], driver_log: Path = Path(os.devnull)) -> None:
         self.driver_log = driver_log
@@ -157,11 +160,11 @@ class _Scripted:
         return seen
 
     def wait_until_quiet(self) -> None:
-        """Nothing is opened but by an attempt."""
+        """Return at once: only an attempt opens files."""
 
 
 def _found(before: str, table: str, *opened: set[str]) -> str:
-    """Return what is wrong about a statement that names one table, after a statement that names another."""
+    """Return the fault for a statement that names one table, after a statement that names another."""
     scripted = _Scripted(set(), {before}, *opened)
     fuzz = Fuzz(cast("Stack", scripted), cast("Opening", scripted))
     one, other = (Statement(name, "sql", Part("SELECT * FROM {t}", table=name)) for name in (before, table))

@@ -1,4 +1,4 @@
-"""What Spark would drop or fail before anybody is asked does not pass the gateway."""
+"""The gateway refuses plans of statements that Spark would drop or fail before it requests a decision."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
 
-# Nested messages are written as dicts here, which the stubs do not know.
+# The type stubs do not accept nested messages written as dicts.
 base: Any = protos.base
 SESSION = "00000000-0000-0000-0000-000000000001"
 READER = RequestingCaller(Caller(PrincipalId("ann"), TokenId("t1")), lambda _caller, _action, _path: False)

@@ -1,4 +1,4 @@
-"""What needs are in actions, and on what they are granted."""
+"""The corpus's needs as canonical actions, and the resources on which they are granted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every SQL case of the corpus as the SELECT of a query that declares one table, run by who holds everything."""
+"""Every SQL case of the corpus as the SELECT of a pipeline that declares one table, run as a user who holds everything."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ RUN = RunId("run-hostile")
 
 @pytest.fixture(scope="module")
 def session(stack: Stack) -> Iterator[SparkSession]:
-    """Return the run's session, with the variable that some cases mention."""
+    """Return the run's session, with the variable that some cases use."""
     opened = stack.begin_run(RUN, [DECLARED], INTO)
     opened.sql("DECLARE VARIABLE m DOUBLE")
     yield opened
@@ -32,7 +32,7 @@ def session(stack: Stack) -> Iterator[SparkSession]:
 
 
 def ran(session: SparkSession, case: Case, folder: Path) -> bool:
-    """Run a query with this text, as its kind does; say whether it came to its end."""
+    """Run a query with this text as a run of its kind does; return whether it succeeded."""
     definition = query.QueryDefinition(
         kind="query", name="hostile", inputs=(DECLARED,), into=INTO, sql=case.statement, mode="append"
     )
@@ -43,7 +43,7 @@ def ran(session: SparkSession, case: Case, folder: Path) -> bool:
         metric=lambda *_: None,
         exists=lambda _: False,
         committed=lambda _: False,
-        place=lambda name: pytest.fail(f"`{name}` was asked for"),
+        place=lambda name: pytest.fail(f"`{name}` was requested"),
         staging=folder,
         checkpoints=folder,
         incoming=folder,
@@ -53,13 +53,13 @@ def ran(session: SparkSession, case: Case, folder: Path) -> bool:
     try:
         assert query.KIND.run is not None
         query.KIND.run(definition, execution)
-    except Exception:  # noqa: BLE001 (however it fails, what it has done is looked at)
+    except Exception:  # noqa: BLE001 (after any failure the test checks the effects)
         return False
     return True
 
 
 def let_through(stack: Stack, session: SparkSession, cases: list[Case], folder: Path) -> list[str]:
-    """Return the cases that touched something else than what is declared."""
+    """Return the cases that accessed anything other than the declared table and target."""
     found: list[str] = []
     for case in cases:
         ended = ran(session, case, folder)
@@ -71,7 +71,7 @@ def let_through(stack: Stack, session: SparkSession, cases: list[Case], folder: 
 
 
 def test_a_query_of_its_declared_table_runs(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
-    """So that what follows fails because of what it touches, and not because everything does."""
+    """A check of the tests below: their cases fail because of the resources that they access, not for another reason."""
     honest = Case("", "sql", f"SELECT * FROM {DECLARED}", (("read", DECLARED),))
 
     assert ran(session, honest, tmp_path)
@@ -94,5 +94,5 @@ def test_a_query_of_the_second_corpus_accesses_only_its_declared_table(
 
 
 def _is_own(change: str) -> bool:
-    """Say whether it is the table of the query being made: its pointer, the one entry in the log, and files of it."""
+    """Return whether a change belongs to the query's own table: its pointer, its one entry in the log, or its files."""
     return re.fullmatch(rf"tables {re.escape(INTO)}|1 changes in the log|\d+ files, one of them .*", change) is not None

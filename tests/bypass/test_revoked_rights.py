@@ -1,4 +1,4 @@
-"""What a session holds already is worth nothing once the right to it is gone."""
+"""Everything that a session holds loses its access when the privilege is revoked."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from tools.bypass_corpus.stack import Stack
 SALARIES = "lake.secret.salaries"
 READ = ("read", SALARIES)
 PATIENCE = 60.0
-"""Seconds after which a stream that goes on is taken for one that does not end."""
+"""Seconds after which a running stream counts as one that does not end."""
 
 Ask = Callable[[], object]
 
@@ -27,7 +27,7 @@ def spark(stack: Stack) -> Iterator[SparkSession]:
 
 
 def held(spark: SparkSession) -> dict[str, Ask]:
-    """Return what asks anew for something that the session has got hold of, by what it is."""
+    """Return functions that use again something that the session has obtained, by name."""
     frame = spark.table(SALARIES)
     frame.createTempView("a_view")
     spark.sql(f"CREATE TEMPORARY VIEW sql_view AS SELECT emp FROM {SALARIES}")
@@ -48,7 +48,7 @@ def held(spark: SparkSession) -> dict[str, Ask]:
 
 
 def unstopped(asks: dict[str, Ask]) -> list[str]:
-    """Return what was not refused."""
+    """Return the names of the uses that were not refused."""
     return [what for what, ask in asks.items() if not refused(ask)]
 
 
@@ -101,9 +101,9 @@ def test_a_table_that_is_created_again_under_its_name_is_another_table(stack: St
 def test_a_user_cannot_read_a_table_by_renaming_it_into_a_readable_database(stack: Stack, spark: SparkSession) -> None:
     stack.grant([("alter", SALARIES), ("drop", SALARIES), ("create", "lake.trusted"), ("read", "lake.trusted")])
 
-    with suppress(SparkConnectGrpcException):  # refused, or of no use
+    with suppress(SparkConnectGrpcException):  # refused, or without effect
         spark.sql(f"ALTER TABLE {SALARIES} RENAME TO lake.trusted.mine")
 
-    with pytest.raises(SparkConnectGrpcException):  # refused, or not there
+    with pytest.raises(SparkConnectGrpcException):  # refused, or the table does not exist
         spark.table("lake.trusted.mine").collect()
     assert refused(lambda: spark.table(SALARIES).schema)

@@ -1,6 +1,6 @@
-"""Attacks on a whole server that no line of the corpus can say.
+"""Attacks on a whole server that a line of the corpus cannot express.
 
-What a client leaves behind, rights that end between two calls, hidden names, a forged host, and a driver that dies.
+Orphaned statements, privileges that end between two calls, hidden names, a forged host, and a driver that dies.
 """
 
 import os
@@ -29,11 +29,14 @@ from tests.spark.gateway.raw_client import Client
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 
 CROSS_JOIN = "SELECT count(*) AS n FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
-"""Takes every slot of Spark for hours."""
+"""Occupies every slot of Spark for hours."""
 WITHIN = 10.0
-"""Seconds in which a count is answered."""
+"""Seconds within which a count is answered."""
 LEAVES_ROOM_WITHIN = 30.0
-"""Seconds in which a count is answered beside a statement that takes every slot: on a busy machine it may hold them for 15."""
+"""Seconds within which a count is answered beside a statement that occupies every slot.
+
+On a busy machine that statement may keep the slots for 15 seconds.
+"""
 UNFAIR = "the statement held the processors of this Spark"
 EVIL = "evil.example"
 ID = re.compile(r"\b[a-z]{1,2}_[0-9a-f]{32}\b")
@@ -70,7 +73,7 @@ def owner(server: Serving, folder: Path) -> Person:
 
 @pytest.fixture(scope="module")
 def ed(server: Serving, owner: Person) -> Person:
-    """A user who edits `lake.open` and knows of no other database."""
+    """A user who may edit `lake.open` and can discover no other database."""
     return new_person(server, owner, "ed")
 
 
@@ -98,17 +101,17 @@ def new_person(server: Serving, owner: Person, name: str) -> Person:
 
 
 def spark_port(server: Serving) -> int:
-    """Return the port of Spark Connect."""
+    """Return the port of the Spark Connect gateway."""
     return int(server.health()["spark_port"])
 
 
 def token_id(person: Person) -> str:
-    """Return the id of the token of a person."""
+    """Return the id of a person's token."""
     return person.token.split(".")[1]
 
 
 def count(server: Serving, person: Person, table: str | None = None) -> float:
-    """Return in how many seconds Spark Connect answers a count of a table, or of a range, to a person."""
+    """Return the seconds in which Spark Connect answers a count of a table, or of a range, for a person."""
     spark = connect(spark_port(server), person.token)
     try:
         began = time.monotonic()
@@ -126,7 +129,7 @@ def cross_join(spark: SparkSession) -> Any:
 
 
 class Statement:
-    """A statement of a client that speaks the protocol and nothing else."""
+    """A statement of a client that speaks only the protocol, without PySpark."""
 
     def __init__(self, server: Serving, person: Person, plan: Any, *, reattachable: bool) -> None:
         self.client = Client(spark_port(server), person.token)
@@ -135,17 +138,17 @@ class Statement:
         self.answers = self.client.begin("ExecutePlan", operation_id=self.id, plan=plan, request_options=options)
 
     def messages(self, answers: Any = None) -> Iterator[Any]:
-        """Yield what the driver answers."""
+        """Yield the responses of the driver."""
         return (base.ExecutePlanResponse.FromString(each) for each in answers or self.answers)
 
     def leave_when_it_joins(self) -> None:
-        """Wait until Spark has collected one side of the join and joins, and end the call."""
+        """Wait until Spark has collected one side of the join and runs the join; then cancel the call."""
         progress = (each.execution_progress for each in self.messages())
         next(each for each in progress if each.num_inflight_tasks and any(stage.done for stage in each.stages))
         self.answers.cancel()
 
     def reattach(self) -> list[Any]:
-        """Come back for the results."""
+        """Reattach to the operation and return its results."""
         return list(self.messages(self.client.begin("ReattachExecute", operation_id=self.id)))
 
 
@@ -171,7 +174,8 @@ class TestAnOrphan:
     ) -> None:
         path = f"/sql/{sam.sql(CROSS_JOIN, wait_seconds=0).json()['id']}"
 
-        # Only the sentence tells that it had taken every slot; the client asks after each count, and not meanwhile.
+        # Only this message shows that the statement had occupied every slot. The client reads it after each count,
+        # never during one.
         while UNFAIR not in sam.http.get(path).text:
             assert count(server, owner, "lake.raw.t") < LEAVES_ROOM_WITHIN
 
@@ -180,7 +184,7 @@ class TestAnOrphan:
 
         statement.leave_when_it_joins()
 
-        # A count of the same user: the slots that one principal holds are taken back only for another one.
+        # The count runs as the same user, because slots of one principal are freed only for another principal.
         assert count(server, sam) < WITHIN
 
     @pytest.mark.parametrize("reattachable", [False, True])
@@ -282,7 +286,7 @@ class TestATakenName:
 
 
 def collisions(owner: Person) -> int:
-    """Return how many creates that collided with a hidden name are in the audit."""
+    """Return the number of audit records about creates that collided with a hidden name."""
     items = owner.http.get("/audit/decisions").json()["items"]
     return sum(each["code"] == "taken" for each in items)
 
@@ -309,9 +313,9 @@ def test_a_forged_host_appears_in_no_address_that_the_server_returns(
 def test_a_first_statement_after_a_driver_death_is_answered_or_fails_with_a_sqlstate(
     server: Serving, owner: Person, ed: Person, vic: Person, sam: Person
 ) -> None:
-    """Last of all: it kills the driver of the server."""
+    """The last test of the module: it kills the driver of the server."""
     for person in (owner, ed, vic, sam):
-        # Twice: a session that has been used again keeps more of what its driver said.
+        # Twice: a session that has been used before caches more of the driver's responses.
         assert [person.rows("SELECT 1") for _ in range(2)] == [[[1]]] * 2
 
     os.kill(server.jvm(), signal.SIGKILL)
@@ -325,6 +329,6 @@ def test_a_first_statement_after_a_driver_death_is_answered_or_fails_with_a_sqls
 
 
 def require_rows_or_sqlstate(person: Person) -> None:
-    """Fail unless a statement is answered, or its error says by a SQLSTATE that the driver ended."""
+    """Fail unless a statement is answered, or its error has a SQLSTATE for a driver that ended."""
     answer = person.sql("SELECT 1")
     assert answer.is_success or answer.json()["sqlstate"] in (NOT_CONNECTED, DRIVER_LOST), answer.text

@@ -1,4 +1,4 @@
-"""The deployment that cases are tried on: under the atomic model, as an ordinary server opens it."""
+"""The deployment that runs the cases: under the atomic model, opened as an ordinary server opens it."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The fuzzer itself: the same statements for the same seed, and what fails cut down to what matters."""
+"""The statement fuzzer: the same statements for the same seed, and the reduction of failing statements."""
 
 import re
 import threading
@@ -17,7 +17,7 @@ QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 
 
 def watching(folder: Path, *, listings: bool = False) -> Opening:
-    """Make two folders with a file below each, and watch them."""
+    """Create two folders with a file in each, and watch them."""
     for name in ("a", "b"):
         (folder / name / "data").mkdir(parents=True)
         (folder / name / "data" / "file").write_text(name)
@@ -94,7 +94,7 @@ def test_listed_folders_are_reported_if_listings_are_watched(tmp_path: Path, bel
 def test_an_overflow_of_the_event_queue_is_reported(tmp_path: Path) -> None:
     files = [tmp_path / name / "data" / "file" for name in ("a", "b")]
     with watching(tmp_path) as opening:
-        # By turns, because the kernel keeps equal events that follow each other as one.
+        # The events alternate, because the kernel merges equal events that follow each other.
         for _ in range(int(QUEUE.read_text(encoding="ascii")) // 2 + 1):
             for each in files:
                 each.read_bytes()

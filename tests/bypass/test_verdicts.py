@@ -1,4 +1,4 @@
-"""What an attempt's end means for a case; above all, that a hole would be found."""
+"""The verdict on a case by the outcome of its attempts; above all, a bypass is detected."""
 
 import pytest
 
@@ -35,7 +35,7 @@ NOT_SERVED = {Ending.REFUSED, Ending.TIMED_OUT}
 
 
 class AlwaysEnding:
-    """A stack on which every case ends in the same way."""
+    """A stack on which every case has the same outcome."""
 
     def __init__(self, ending: Ending, effects: tuple[str, ...] = (), as_another: str = "") -> None:
         self.ending = ending
@@ -43,7 +43,7 @@ class AlwaysEnding:
         self.as_another = as_another
 
     def attempt(self, case: Case, asker: Asker) -> Attempt:
-        """Try nothing."""
+        """Return the outcome without an attempt."""
         return Attempt(asker, self.ending, f"message of {case.id}", self.effects, self.as_another)
 
 
@@ -52,7 +52,7 @@ def judged_on(stack: AlwaysEnding) -> dict[str, Verdict]:
 
 
 def twenty(through: int, over: int) -> list[Judged]:
-    """Return twenty cases, so many of which fall short."""
+    """Return twenty cases with these numbers of cases that are let through and over-refused."""
     short = [Verdict.LET_THROUGH] * through + [Verdict.OVER_REFUSED] * over
     return [Judged(FREE, verdict, (), None) for verdict in (*short, *[Verdict.EXACT] * (20 - len(short)))]
 

@@ -58,7 +58,7 @@ class DecisionService:
         self.url = f"http://127.0.0.1:{self._server.server_port}/guard/v1/decide"
 
     def names(self) -> set[str]:
-        """Return the requested privileges as `action name`, without the `discover` of each table that the catalog loads."""
+        """Return the requested privileges as `action name`, without the `discover` of each table that Spark loads."""
         needs = (need for need in self.asked if need["action"] != "discover")
         return {
             f"{need['action']} {'.'.join(need.get('object', ())) or need.get('path') or need.get('connection')}"

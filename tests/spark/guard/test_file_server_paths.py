@@ -41,7 +41,7 @@ def test_a_driver_serves_no_file_outside_its_folders(toolchain: Toolchain, tmp_p
     (folder / "a").mkdir(parents=True)
     (folder / "own.txt").write_text("its own", encoding="utf-8")
     (folder / "...txt").write_text("dots", encoding="utf-8")
-    (tmp_path / "secret.txt").write_text("nobody's business", encoding="utf-8")
+    (tmp_path / "secret.txt").write_text("the secret of others", encoding="utf-8")
     agent = f"-javaagent:{toolchain.guard_jar}"
 
     said = run_program(toolchain, tmp_path, PROGRAM, "org.apache.spark.Attempts", agent, argument=str(folder))

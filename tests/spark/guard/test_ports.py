@@ -16,7 +16,7 @@ pytestmark = [
 def test_an_unauthenticated_client_gets_nothing_from_the_ports_for_executors(lake: DriverHarness) -> None:
     lake.session(ADMIN).sql("SELECT year, count(*) FROM lake.raw.flights GROUP BY 1").collect()
     secret = lake.warehouse / "secret.txt"
-    secret.write_text("nobody's business", encoding="utf-8")
+    secret.write_text("the secret of others", encoding="utf-8")
     assert lake.driver.pid
 
     ports = listening_ports(lake.driver.pid) - {int(lake.driver.address.rpartition(":")[2])}
