@@ -1,4 +1,4 @@
-"""The files and folders that any process opens, as the kernel reports them, independently of the guard and the catalog."""
+"""The files and folders that any process opens, as the kernel reports them: independent of guard and catalog."""
 
 import ctypes
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Self
 
 UNNAMED: Final = "something that the kernel did not name"
-"""The name for lost events: if more files are opened than the kernel's queue holds, any watched folder may be among them."""
+"""The name for lost events: if the kernel's queue overflows, any watched folder may be among them."""
 _OPENED = 0x20
 _OVERFLOW = 0x4000
 _FOLDER = 0x40000000
@@ -31,7 +31,7 @@ class Opening:
         try:
             self._handle = int(self._libc.inotify_init1(os.O_NONBLOCK))
         except AttributeError:
-            raise OSError("this system does not tell which files are opened") from None
+            raise OSError("this system does not report which files are opened") from None
         for folder, name in folders.items():
             for each in (folder, *(below for below in folder.rglob("*") if below.is_dir())):
                 self._names[self._watch(each)] = name

@@ -1,4 +1,4 @@
-"""Statements composed from the grammar, each with its needs, and the reduction of a failing statement to a minimal one."""
+"""Statements composed from the grammar, each with its needs, and the reduction of failing statements."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Files of other tables: a table whose metadata names the files of another table is refused, whatever roles the user holds."""
+"""A table whose metadata names the files of another table is refused, whatever roles the user holds."""
 
 import pytest
 

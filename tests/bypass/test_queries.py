@@ -1,4 +1,7 @@
-"""Every SQL case of the corpus as the SELECT of a pipeline that declares one table, run as a user who holds everything."""
+"""Every SQL case of the corpus as the SELECT of a pipeline that declares one table.
+
+A user who holds everything runs the pipeline.
+"""
 
 import re
 from collections.abc import Iterator
@@ -71,7 +74,7 @@ def let_through(stack: Stack, session: SparkSession, cases: list[Case], folder: 
 
 
 def test_a_query_of_its_declared_table_runs(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
-    """A check of the tests below: their cases fail because of the resources that they access, not for another reason."""
+    """The cases of the tests below therefore fail because of the resources that they access."""
     honest = Case("", "sql", f"SELECT * FROM {DECLARED}", (("read", DECLARED),))
 
     assert ran(session, honest, tmp_path)

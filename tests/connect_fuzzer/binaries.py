@@ -1,4 +1,4 @@
-"""Bytes that Spark reads as more than bytes: sketches, filters, bitmaps, variants and shapes, and calls that read them."""
+"""Bytes that Spark parses - sketches, filters, bitmaps, variants and shapes - and calls that read them."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from headgate.spark.gateway.rpcs import EXECUTE_PLAN
 from tests.connect_fuzzer.messages import Request
 
 RECORDED: Final = Path(__file__).with_suffix(".jsonl")
-"""What Spark has made, each with its name and the SQL that made it: `binary_recorder` writes it."""
+"""Values that Spark has created, each with its name and its SQL; `binary_recorder` writes the file."""
 _POINT: Final = struct.pack("<BIdd", 1, 1, 1.5, 2.5)
 _SHAPES: Final = {
     "wkb point": _POINT,
@@ -24,9 +24,9 @@ _SHAPES: Final = {
 }
 _BITMAP_BYTES: Final = 4096
 _SAME: Final = object()
-"""Stands for the bytes among the arguments of a function."""
+"""The placeholder for the bytes among the arguments of a function."""
 _ITEMS: Final = object()
-"""Stands for the struct that the bytes of an `approx_top_k_accumulate` are in."""
+"""The placeholder for the struct that contains the bytes of an `approx_top_k_accumulate`."""
 _KLL: Final[Sequence[tuple[str, Sequence[object]]]] = (
     ("kll_sketch_get_n_{kind}", (_SAME,)),
     ("kll_sketch_get_quantile_{kind}", (_SAME, 0.5)),
@@ -54,7 +54,7 @@ _READERS: Final[Mapping[str, Sequence[tuple[str, Sequence[object]]]]] = {
     },
     "items": (("approx_top_k_estimate", (_ITEMS, 3)), ("approx_top_k_combine", (_ITEMS, 100))),
     "bitmap": (("bitmap_count", (_SAME,)), ("bitmap_or_agg", (_SAME,)), ("bitmap_and_agg", (_SAME,))),
-    # Clients read these; no function that a plan can call does.
+    # Only clients read these values; no function in a plan does.
     "bloom": (),
     "count-min": (),
     "wkb": (("st_geogfromwkb", (_SAME,)), ("st_geomfromwkb", (_SAME,))),
@@ -70,7 +70,10 @@ _OF_VARIANTS: Final[Sequence[tuple[str, Sequence[object]]]] = (
 
 
 def wholes() -> Mapping[str, bytes]:
-    """Return well-formed values by their names, which begin with their kind. A variant is two: `value` and `metadata`."""
+    """Return well-formed values by their names, which begin with their kind.
+
+    A variant consists of two values: `value` and `metadata`.
+    """
     lines = map(json.loads, RECORDED.read_text(encoding="utf-8").splitlines())
     recorded = {each["name"]: bytes.fromhex(each["hex"]) for each in lines}
     whole_bitmap = recorded["bitmap cut"].ljust(_BITMAP_BYTES, b"\0")
@@ -78,7 +81,10 @@ def wholes() -> Mapping[str, bytes]:
 
 
 def damaged(content: bytes) -> Iterator[bytes]:
-    """Yield the value cut short, with another beginning, and with a length that says that it is huge, at the usual places."""
+    """Yield damaged copies of a value.
+
+    One is truncated, one has another first byte, and others have a huge length at the usual offsets.
+    """
     yield content[: len(content) // 2]
     yield b"\xff" + content[1:]
     for place in (4, 8, 16):
@@ -87,14 +93,14 @@ def damaged(content: bytes) -> Iterator[bytes]:
 
 
 def values() -> Sequence[bytes]:
-    """Return every well-formed value, and each damaged in one way."""
+    """Return every well-formed value, and one damaged copy of each."""
     found = list(wholes().values())
     ways = [tuple(damaged(each)) for each in found]
     return (*found, *(each[place % len(each)] for place, each in enumerate(ways)))
 
 
 def calls() -> Iterator[Request]:
-    """Yield requests in which functions read every value, each whole one by all that read its kind."""
+    """Yield requests that read every well-formed value, each with all functions that read its kind."""
     found = wholes()
     for name, content in found.items():
         for function, arguments in _readers(name):
@@ -105,7 +111,7 @@ def calls() -> Iterator[Request]:
 
 
 def damaged_calls() -> Iterator[Request]:
-    """Yield requests in which the first function that reads a kind reads its damaged values."""
+    """Yield requests that read the damaged values, each with the first function that reads its kind."""
     found = wholes()
     for name, content in found.items():
         for function, arguments in _readers(name)[:1]:
@@ -120,7 +126,7 @@ def _readers(name: str) -> Sequence[tuple[str, Sequence[object]]]:
 
 
 def _call(function: str, arguments: Sequence[object], content: Any) -> Any:
-    """Return the expression that calls a function, with an expression of the bytes where they are wanted."""
+    """Return the expression that calls a function, with an expression of the bytes in place of the placeholder."""
     made = [content if each is _SAME else _items(content) if each is _ITEMS else _literal(each) for each in arguments]
     return {"unresolved_function": {"function_name": function, "arguments": made}}
 
@@ -143,14 +149,14 @@ def _request(expression: Any, relation: Any = None) -> Request:
 
 
 def _of_variant(function: str, arguments: Sequence[object], value: bytes, metadata: bytes) -> Request:
-    """Return a call that reads a variant of a local relation, as a client sends it: it has no literal."""
+    """Return a call that reads a variant of a local relation, as a client sends it: variants have no literal."""
     column: Any = {"unresolved_attribute": {"unparsed_identifier": "v"}}
     relation = {"local_relation": {"data": variant_rows(value, metadata), "schema": "v VARIANT"}}
     return _request(_call(function, arguments, column), relation)
 
 
 def variant_rows(value: bytes, metadata: bytes) -> bytes:
-    """Return the Arrow stream of one variant, in the column `v`."""
+    """Return the Arrow stream of one variant in the column `v`."""
     parts = [
         pa.field("value", pa.binary(), nullable=False),
         pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),

@@ -1,6 +1,7 @@
-"""Has a Spark of its own make the bytes that `binaries` knows, and read them: `python -m tests.connect_fuzzer.binary_recorder`.
+"""Records the bytes of `binaries` with a Spark of its own: `python -m tests.connect_fuzzer.binary_recorder`.
 
-It needs no server of ours: the bytes are the same everywhere. It fails if Spark does not read what it has made.
+It needs no Headgate server, because the bytes do not depend on the server. It fails if Spark cannot read the bytes that
+it has created.
 """
 
 import json
@@ -40,7 +41,7 @@ _BLOOM: Final = "bloom_filter_agg(id, 9L, 64L) FROM range(9), which only a clien
 
 
 def main() -> None:
-    """Make all, write them, and read them."""
+    """Create all values, write them to the file, and read them."""
     os.environ.setdefault("JAVA_HOME", str(find_java(os.environ, print).path.parent.parent))
     with tempfile.TemporaryDirectory() as folder:
         builder = SparkSession.builder.remote("local[1]").config("spark.sql.warehouse.dir", folder)
@@ -76,7 +77,7 @@ def _line(name: str, made: str, content: bytes) -> str:
 
 
 def _fault(spark: Any, request: Any) -> str:
-    """Return what Spark says against a call, or nothing."""
+    """Return Spark's error for a call, or an empty text."""
     try:
         spark._client.to_table(request.plan, {})
     except Exception as error:  # noqa: BLE001 (each is shown)

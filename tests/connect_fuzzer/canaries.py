@@ -1,4 +1,4 @@
-"""What nothing may touch: files that nothing opens, folders that nothing lists, and a port that nothing connects to."""
+"""Canaries: files that no mutant may open, folders that none may list, and a port that none may connect to."""
 
 import socket
 import threading
@@ -14,36 +14,39 @@ from tests.conftest import IN_CI
 
 
 class Canaries:
-    """Watches files and folders, each under a name, and a port of loopback."""
+    """Watches files and folders, each under a name, and a port of the loopback interface."""
 
     def __init__(self, places: Mapping[Path, str]) -> None:
-        """Raises `OSError` where there is no inotify."""
+        """Start to watch. Raises `OSError` if the system has no inotify."""
         self._opening = Opening(places, listings=True)
         self._server = socket.create_server(("127.0.0.1", 0))
         self._connections = 0
-        """Counted by the thread that accepts them, and never reset, so that none is missed."""
+        """The number of connections.
+
+        The accepting thread counts them and never resets the count, so that none is missed.
+        """
         self._seen = 0
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
 
     @property
     def port(self) -> int:
-        """The port."""
+        """The number of the port."""
         return int(self._server.getsockname()[1])
 
     def __enter__(self) -> Self:
-        """They watch already."""
+        """Return the object, which watches since its creation."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         self._server.shutdown(socket.SHUT_RDWR)
         self._thread.join(5)
         self._server.close()
         self._opening.__exit__()
 
     def touched(self) -> frozenset[str]:
-        """Return what was touched since this was asked last."""
+        """Return the names of the canaries touched since the last call."""
         before, self._seen = self._seen, self._connections
         return self._opening.seen() | (frozenset({"the port"}) if self._seen > before else frozenset())
 
@@ -57,7 +60,7 @@ class Canaries:
 
 @contextmanager
 def watched(places: Mapping[Path, str]) -> Iterator[Canaries]:
-    """Watch for the length of the block. Where there is no inotify the test is skipped, and fails in CI."""
+    """Watch until the block ends. Without inotify the test is skipped; in CI it fails."""
     try:
         canaries = Canaries(places)
     except OSError as error:

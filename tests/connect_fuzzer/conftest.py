@@ -1,4 +1,4 @@
-"""A home folder for the server of each trial."""
+"""A home folder for the server of each fuzzing run."""
 
 import os
 import secrets
@@ -11,7 +11,10 @@ from headgate.spark.toolchain.prepare import default_cache
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder for the server, with what attackers look for, in a folder whose name only the server knows."""
+    """A home folder for the server, with files that attackers search for.
+
+    Only the server knows the name of its parent folder.
+    """
     cache = default_cache(os.environ)
     home = tmp_path / f"place{secrets.token_hex(8)}" / "home"
     for name in (".ssh/id_rsa", ".aws/credentials", ".netrc", "passwords.csv"):

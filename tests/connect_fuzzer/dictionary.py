@@ -1,4 +1,4 @@
-"""What fields of mutants are given: names, paths, addresses, settings, formats and values that a guard has to know."""
+"""The dictionary of the fuzzer: names, paths, addresses, settings, formats and values that the guard must recognize."""
 
 import io
 import json
@@ -81,18 +81,21 @@ def statements() -> Iterator[Request]:
 
 
 def _statement(text: str) -> Request:
-    # Nested messages are written as dicts here, which the stubs do not know.
+    # The type stubs do not accept nested messages written as dicts.
     plan: Any = {"command": {"sql_command": {"sql": text, "input": {"sql": {"query": text}}}}}
     return Request(EXECUTE_PLAN, base.ExecutePlanRequest(plan=plan))
 
 
 def requests() -> Sequence[Request]:
-    """Return every request that is mutated."""
+    """Return every request that the fuzzer mutates."""
     return corpus([*recorded(), *statements(), *binaries.calls(), *binaries.damaged_calls()])
 
 
 def texts(paths: Sequence[Path], port: int, others: Sequence[str]) -> Sequence[str]:
-    """Return the texts. `paths` are of canaries, `port` is the canary port, `others` are ids and names of the other user."""
+    """Return the texts.
+
+    `paths` are paths of canaries, `port` is the canary port, `others` are ids and names of the other user.
+    """
     names = [f"{table}{suffix}" for table in _TABLES for suffix in _SUFFIXES]
     files = [
         form.format(path) for path in paths for form in ("{}", "file:{}", "file://{}", "csv.`{}`", "text.`file:{}`")
@@ -103,7 +106,10 @@ def texts(paths: Sequence[Path], port: int, others: Sequence[str]) -> Sequence[s
 
 
 def values() -> Sequence[bytes]:
-    """Return the bytes: Arrow streams, sketches and the like, whole and not, serialized Java objects, archives and others."""
+    """Return the bytes: Arrow streams, sketches, serialized Java objects, archives and others.
+
+    Some are complete, some are truncated.
+    """
     stream = io.BytesIO()
     batch = pa.record_batch({"a": [1, 2], "s": ["x", "y"], "n": [[1.5], []]})
     with pa.ipc.new_stream(stream, batch.schema) as writer:

@@ -1,4 +1,4 @@
-"""A server, its other user and an attacker that are made up: the server says what a real one says, in the same metrics."""
+"""Fakes of the server, its other user and an attacker; the fake server has the metrics of a real one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from tests.spark.gateway.hostile_client import Answer
 
 @dataclass
 class FakeServer:
-    """What the server says is what stands in its fields."""
+    """A fake server; its fields determine its metrics."""
 
     spark: dict[str, float] = field(
         default_factory=lambda: {
@@ -24,11 +24,11 @@ class FakeServer:
             "operations": 0.0,
         }
     )
-    """What Spark's side has counted."""
+    """The counters of Spark."""
     task_deaths: dict[str, int] = field(default_factory=lambda: {"audit": 0})
     ready: bool = True
     processors: float = 0.0
-    """What the driver uses between two looks, in seconds of a processor."""
+    """Processor seconds that the driver uses between two checks."""
     _used: float = 0.0
 
     def metrics(self) -> str:
@@ -36,15 +36,15 @@ class FakeServer:
         return Metrics(lambda: Figures(spark=self._labelled(), task_deaths=self.task_deaths)).text().decode()
 
     def is_ready(self) -> bool:
-        """Return whether Spark can be used now."""
+        """Return whether Spark is ready."""
         return self.ready
 
     def until_ready(self) -> None:
-        """Have Spark ready."""
+        """Make Spark ready."""
         self.ready = True
 
     def processor_seconds(self) -> float:
-        """Return how much of processors its driver has used."""
+        """Return the processor seconds that its driver has used."""
         self._used += self.processors
         return self._used
 
@@ -55,23 +55,23 @@ class FakeServer:
 
 @dataclass
 class FakeWork:
-    """Another user's work that goes as its fields say."""
+    """Another user's work with the outcome that its fields set."""
 
     troubles: list[Trouble] = field(default_factory=list[Trouble])
     rounds: int = 1
     done_at_the_end: int = 1
-    """Rounds that are done until it is stopped."""
+    """The number of rounds that are done until the work is stopped."""
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the work."""
         self.rounds += self.done_at_the_end
 
 
 class FakeAttacker:
-    """Has what it sends act in this process."""
+    """An attacker whose mutants act in this process."""
 
     def __init__(self, act: Callable[[Mutant], Answer | None]) -> None:
-        """`act` is called with each mutant, and returns an answer that is not a plain one."""
+        """Create the attacker; `act` gets each mutant, and returns an answer or None for an ordinary one."""
         self._act = act
 
     def send(self, mutant: Mutant) -> Answer:

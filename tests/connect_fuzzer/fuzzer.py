@@ -1,4 +1,7 @@
-"""Sends mutants to a server and looks what comes of it: every finding is kept, by kind, and reproduced at the end."""
+"""The fuzzer: sends mutants to a server and checks their effects.
+
+It records every finding by kind, and reproduces the findings at the end.
+"""
 
 import itertools
 import re
@@ -24,33 +27,33 @@ from tests.spark.gateway.hostile_client import Answer, RawClient, bearer
 WORKERS: Final = 4
 _CALL_SECONDS: Final = 10.0
 _PER_SESSION: Final = 32
-"""Mutants that a worker sends before it begins another session."""
+"""The number of mutants that a worker sends before it begins another session."""
 _LOOK_EVERY: Final = 100
-"""Mutants between two looks at the processes; canaries are looked at after each mutant."""
+"""The number of mutants between two checks of the processes; the canaries are checked after each mutant."""
 _SUSPECTS: Final = 8
-"""The last mutants of each worker, of which one may have ended a process."""
+"""The number of last mutants of each worker that are suspected if a process has ended."""
 _TRIES: Final = 60
-"""Requests that are tried to make one finding smaller."""
+"""The maximum number of requests that are tried to shrink one finding."""
 _RAISED: Final = re.compile(r"<class '([\w.]+)'>")
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds that the fuzzer waits."""
+    """Time limits and waiting times of the fuzzer, in seconds."""
 
     end: float = 60.0
-    """Within which everything ends that mutants began, when their sessions are closed."""
+    """Within which all operations of mutants must end after their sessions are closed."""
     idle: float = 3.0
-    """For which the driver's use of processors is measured."""
+    """During which the driver's use of processors is measured."""
     replay: float = 240.0
-    """The longest that findings are reproduced and made smaller."""
+    """The maximum time for reproducing and shrinking the findings."""
     settle: float = 1.0
-    """After a mutant that is sent again, until its effect is looked for."""
+    """Between sending a mutant again and the check of its effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What should not have happened, and the mutant that was sent then, if it is known."""
+    """A fault, and the mutant that caused it, if it is known."""
 
     kind: str
     mutant: Mutant | None = None
@@ -59,22 +62,22 @@ class Finding:
 
 @dataclass
 class Report:
-    """What was sent and found."""
+    """The counts and the findings of a fuzzing run."""
 
     sent: int = 0
     codes: Counter[str] = field(default_factory=Counter)
     served: Counter[str] = field(default_factory=Counter)
-    """How many mutants of each call were carried out."""
+    """The number of mutants of each call that Spark executed."""
     findings: list[Finding] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return the line that is counted."""
+        """Return the summary line."""
         kinds = Counter(each.kind for each in self.findings)
         codes = ", ".join(f"{number} {code}" for code, number in self.codes.most_common(4))
         return f"{self.sent} mutants ({codes}), {len(self.findings)} findings of {len(kinds)} kinds"
 
     def described(self) -> str:
-        """Return each kind with how often it was found and its first finding."""
+        """Return each kind with the number of its findings and its first finding."""
         kinds = Counter(each.kind for each in self.findings)
         first = {each.kind: each for each in reversed(self.findings)}
         return "\n\n".join(f"{number} times: {kind}\n{_shown(first[kind])}" for kind, number in kinds.most_common())
@@ -97,7 +100,7 @@ class Sender(Protocol):
         ...
 
     def renew(self) -> None:
-        """End what was begun, and begin another session."""
+        """End the operations of the session, and begin another session."""
         ...
 
     def close(self) -> None:
@@ -106,29 +109,29 @@ class Sender(Protocol):
 
 
 class OtherWork(Protocol):
-    """The work of another user, which goes on beside the mutants."""
+    """The work of another user, which runs concurrently with the mutants."""
 
     rounds: int
-    """Rounds that were done."""
+    """The number of completed rounds."""
     troubles: list[Trouble]
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the work."""
         ...
 
 
 class Attacker:
-    """A user without a right on the marked rows."""
+    """A user without a privilege on the marked rows."""
 
     def __init__(self, port: int, token: str) -> None:
         self._client = RawClient(f"127.0.0.1:{port}", bearer(token))
         self._begin_session()
 
     def send(self, mutant: Mutant) -> Answer:
-        """Send a mutant in this session and about the last operation, unless it names others."""
+        """Send a mutant in this session and for the last operation, unless the mutant names others."""
         if named := getattr(mutant.parsed(), "session_id", ""):
             self._named.add(named)
-        # What comes first yields to what the mutant says itself.
+        # In protobuf, later fields override earlier ones, so the ids in the mutant override this prefix.
         first = mutant.rpc.request(session_id=self._session)
         if mutant.rpc is EXECUTE_PLAN:
             self._operation = str(uuid.uuid4())
@@ -139,7 +142,7 @@ class Attacker:
         return self._client.send(mutant.rpc.name, requests, seconds=_CALL_SECONDS)
 
     def renew(self) -> None:
-        """End every session that a mutant named, and begin another."""
+        """Release every session that a mutant named, and begin another."""
         for each in (self._session, *self._named):
             request = RELEASE_SESSION.request(session_id=each).SerializeToString()
             self._client.send(RELEASE_SESSION.name, [request], seconds=_CALL_SECONDS)
@@ -156,13 +159,13 @@ class Attacker:
 
 
 class Oracle:
-    """Says what is wrong with an answer. `secrets` are bytes that no answer may have, each with what it is."""
+    """Detects faults in answers. `secrets` are bytes that no answer may contain, each with its description."""
 
     def __init__(self, secrets: Mapping[bytes, str]) -> None:
         self._secrets = secrets
 
     def fault(self, answer: Answer) -> str:
-        """Return the kind of finding, or nothing."""
+        """Return the kind of the finding, or an empty text."""
         text = answer.text or ""
         parts = (text.encode(), answer.rich, *answer.messages)
         for secret, name in self._secrets.items():
@@ -175,7 +178,7 @@ class Oracle:
 
 
 class Fuzzer:
-    """Sends the mutants of some numbers from several workers at once."""
+    """Sends the mutants of some numbers from several concurrent workers."""
 
     def __init__(
         self,
@@ -187,7 +190,11 @@ class Fuzzer:
         work: OtherWork,
         patience: Patience = PATIENCE,
     ) -> None:
-        """`attackers` makes those of one worker; a mutant's number says which of them sends it. `work` is the other user's."""
+        """Create the fuzzer.
+
+        `attackers` creates the attackers of one worker; a mutant's number selects the one that sends it. `work` is the
+        other user's work.
+        """
         self._server = server
         self._make_attackers = attackers
         self._oracle = oracle
@@ -203,7 +210,7 @@ class Fuzzer:
         self.report = Report()
 
     def run(self, mutants: Iterable[Mutant]) -> Report:
-        """Send all, wait until nothing of them runs, and return what was found, made as small as it goes."""
+        """Send all mutants, wait until all their operations have ended, and return the findings, shrunk."""
         self._canaries.touched()
         rounds = self._other.rounds
         waiting = iter(mutants)
@@ -255,18 +262,21 @@ class Fuzzer:
                 self._log(str(report))
 
     def _add(self, finding: Finding) -> None:
-        """Keep a finding. The first of its kind is shown at once, in case that there is no end."""
+        """Record a finding. The first of its kind is printed at once, in case the run does not end."""
         if all(each.kind != finding.kind for each in self.report.findings):
             self._log(f"{finding.kind}\n{_shown(finding)}")
         self.report.findings.append(finding)
 
     def _check_health(self) -> None:
-        """See whether a process ended or hung, and wait for what has to begin again."""
+        """Check whether a process ended or hung, and wait for processes that restart."""
         for name in self._health.look():
             self._suspect(_rose(name))
 
     def _check_other(self, rounds: int) -> None:
-        """End the other user's work, and add a finding for each error but those of an outage, which is a finding itself."""
+        """Stop the other user's work, and add a finding for each of its errors.
+
+        Errors during an outage are left out, because the outage itself is a finding.
+        """
         self._other.stop()
         troubles = [each.text for each in self._other.troubles if not self._is_of_outage(each)]
         if self._other.rounds == rounds:
@@ -284,12 +294,12 @@ class Fuzzer:
         self._server.until_ready()
 
     def _require_end(self) -> None:
-        """Add a finding unless nothing runs in the driver after a while."""
+        """Add a finding unless all operations in the driver end in time."""
         if going_on := self._health.until_idle(self._patience.end, self._patience.idle):
             self._add(Finding("a statement goes on", None, going_on))
 
     def _find(self, kind: str, suspects: Sequence[Mutant]) -> None:
-        """Send the suspects again, one by one, until the same happens."""
+        """Send the suspects again, one by one, until the same fault happens."""
         for mutant in reversed(suspects):
             if time.monotonic() < self._replay_until and kind in self._replay(mutant):
                 self._add(Finding(kind, mutant))
@@ -298,7 +308,7 @@ class Fuzzer:
         self._add(Finding(kind, None, f"not seen again with any of {numbers} alone"))
 
     def _replay(self, mutant: Mutant) -> set[str]:
-        """Send a mutant in a new session, and return what is wrong then."""
+        """Send a mutant in a new session, and return the faults that follow."""
         self._server.until_ready()
         attackers = self._make_attackers()
         before, _ = self._health.figures(), self._canaries.touched()
@@ -314,7 +324,7 @@ class Fuzzer:
         return found | {self._oracle.fault(answer)}
 
     def _made_smaller(self, finding: Finding) -> Finding:
-        """Return the finding with the smallest mutant that does the same, if it is the first of its kind."""
+        """Return the finding with the smallest mutant that causes it, if it is the first finding of its kind."""
         mutant = finding.mutant
         message = mutant.parsed() if mutant else None
         first = next(each for each in self.report.findings if each.kind == finding.kind)
@@ -336,7 +346,7 @@ def _touched(canary: str) -> str:
 
 
 def shrink(message: Message, is_same: Callable[[Message], bool]) -> Message:
-    """Return the smallest message found that does the same, with so many tries."""
+    """Return the smallest message found that causes the same fault, within the maximum number of tries."""
     tries = itertools.count()
     found = True
     while found:

@@ -1,4 +1,4 @@
-"""Whether a server's processes go on: what it says of them in its metrics, and what its driver uses."""
+"""The health of a server's processes: its metrics, and the processor time of its driver."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,35 +15,35 @@ FIGURES: Final[Mapping[str, Sequence[str]]] = {
     "gateway_starts": ("headgate_spark_gateway_starts_total",),
     "task_deaths": ("headgate_spark_task_deaths_total", "headgate_task_deaths_total"),
 }
-"""Figures that only go up when something has ended or hung, each with the metrics that it is the sum of."""
+"""Figures that grow only when a process or task has ended or hung, each with the metrics that it sums up."""
 _STARTS: Final = frozenset(("driver_starts", "gateway_starts"))
-"""Those that are above 0 from the beginning."""
+"""The figures that are above 0 from the beginning."""
 _OUTAGES: Final = frozenset(("driver_starts", "driver_hangs", "gateway_starts"))
-"""Those that go up when Spark was away for all users."""
+"""The figures that grow when Spark was unavailable to all users."""
 _OPERATIONS: Final = "headgate_spark_operations"
 _IDLE_SHARE: Final = 0.5
-"""The share of one processor that a driver without statements may use."""
+"""The share of one processor that a driver without operations may use."""
 _TICKS: Final = 100
-"""Of a second, in `/proc`."""
+"""Ticks per second in `/proc`."""
 
 
 class Running(Protocol):
-    """A server, as the fuzzer looks at it."""
+    """A server with the properties that the fuzzer checks."""
 
     def metrics(self) -> str:
         """Return its metrics as text."""
         ...
 
     def is_ready(self) -> bool:
-        """Return whether Spark can be used now."""
+        """Return whether Spark is ready."""
         ...
 
     def until_ready(self) -> None:
-        """Wait until Spark can be used."""
+        """Wait until Spark is ready."""
         ...
 
     def processor_seconds(self) -> float:
-        """Return how much of processors its driver has used."""
+        """Return the processor seconds that its driver has used."""
         ...
 
 
@@ -58,40 +58,45 @@ class RunningServer:
         return httpx.get(f"{self._server.url}/metrics", trust_env=False).text
 
     def is_ready(self) -> bool:
-        """Return whether Spark can be used now."""
+        """Return whether Spark is ready."""
         return bool(self._server.health()["spark"] == "ready")
 
     def until_ready(self) -> None:
-        """Wait until Spark can be used."""
+        """Wait until Spark is ready."""
         self._server.until_ready()
 
     def processor_seconds(self) -> float:
-        """Return how much of processors its driver has used."""
+        """Return the processor seconds that its driver has used."""
         return processor_seconds(self._server.jvm())
 
 
 class Health:
-    """Notices what has ended or hung since the last look, and remembers when Spark was away."""
+    """Detects processes and tasks that have ended or hung since the last check, and records the outages of Spark."""
 
     def __init__(self, server: Running) -> None:
-        """Fails unless the server says everything that is looked at: what it does not say would never go up."""
+        """Fail unless the server has all required metrics, because a missing metric would never grow."""
         self._server = server
         metrics = dict(_metrics(server.metrics()))
         wanted = {name for names in FIGURES.values() for name in names} | {_OPERATIONS}
         missing = sorted(wanted - metrics.keys())
-        assert not missing, f"the metrics that the fuzzer looks at are not there: {missing}"
+        assert not missing, f"metrics that the fuzzer needs are missing: {missing}"
         self._well = time.monotonic()
         self._figures = self.figures()
-        assert all(self._figures[each] for each in _STARTS), f"nothing was started, says the server: {self._figures}"
+        assert all(self._figures[each] for each in _STARTS), (
+            f"by its metrics, the server has started nothing: {self._figures}"
+        )
         self._outages: list[tuple[float, float]] = []
 
     def figures(self) -> Mapping[str, float]:
-        """Return the figures as they are now."""
+        """Return the current figures."""
         said = list(_metrics(self._server.metrics()))
         return {figure: sum(value for name, value in said if name in names) for figure, names in FIGURES.items()}
 
     def look(self) -> Sequence[str]:
-        """Return the figures that have gone up since the last look. If Spark was away, wait until it is there again."""
+        """Return the figures that have grown since the last check.
+
+        If Spark was unavailable, wait until it is ready again.
+        """
         looked, figures = time.monotonic(), self.figures()
         risen = [name for name in FIGURES if figures[name] > self._figures[name]]
         self._figures = figures
@@ -103,13 +108,13 @@ class Health:
         return risen
 
     def had_outage(self, began: float, ended: float) -> bool:
-        """Return whether Spark was away at some time between the two."""
+        """Return whether Spark was unavailable at some time between `began` and `ended`."""
         return any(began < end and begin < ended for begin, end in self._outages)
 
     def until_idle(self, within: float, measured: float) -> str:
-        """Wait until nothing runs in the driver. Return what still does after `within` seconds, or nothing.
+        """Wait until the driver is idle. Return a report of the running work after `within` seconds, or an empty text.
 
-        The driver's share of a processor is measured for `measured` seconds.
+        The driver's use of processors is measured during `measured` seconds.
         """
         deadline = time.monotonic() + within
         while True:
@@ -128,7 +133,7 @@ class Health:
 
 
 def _metrics(text: str) -> Iterator[tuple[str, float]]:
-    """Yield what a server counts, without the labels."""
+    """Yield the metrics of a server, without labels."""
     for each in text.splitlines():
         if not each.startswith("#"):
             name, _, value = each.rpartition(" ")
@@ -136,6 +141,6 @@ def _metrics(text: str) -> Iterator[tuple[str, float]]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return how much of processors a process has used."""
+    """Return the processor seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS

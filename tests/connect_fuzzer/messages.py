@@ -1,4 +1,7 @@
-"""The requests that are mutated: those of a stock client, recorded, and the smallest with each field that no recording has."""
+"""The requests that the fuzzer mutates.
+
+They are the recorded requests of a stock client, and minimal requests for each field that no recording has.
+"""
 
 import json
 from collections import deque
@@ -16,7 +19,7 @@ from headgate.spark.gateway.rpcs import RPCS, SERVICE, Rpc
 RECORDED: Final = Path(__file__).parent / "recorded.jsonl"
 _PREFIX: Final = "spark.connect."
 _DEEPEST: Final = 8
-"""Levels of what is made up."""
+"""The maximum depth of a generated message."""
 _FIRST: Final = {
     "Plan": "root",
     "Relation": "range",
@@ -26,9 +29,9 @@ _FIRST: Final = {
     "Command": "sql_command",
     "Catalog": "current_database",
 }
-"""The alternative that a made-up message of a type has."""
+"""The alternative that a generated message of a type has."""
 ANY: Final = "google.protobuf.Any"
-"""Holds a message of any type, which neither a request of a stock client has nor the gateway takes."""
+"""The type that contains a message of any type; stock clients do not send it, and the gateway refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,13 @@ def _read(call: str, fields: dict[str, Any]) -> Request:
 
 
 def line(request: Request) -> str:
-    """Return the line of the recording that says a request."""
+    """Return the line of the recording for a request."""
     fields = MessageToDict(request.message, preserving_proto_field_name=True)
     return json.dumps({"call": request.rpc.name, "request": fields}, ensure_ascii=False, sort_keys=True)
 
 
 def corpus(requests: Sequence[Request]) -> list[Request]:
-    """Return the requests, a bare one of each call, and one with every field of every message that none of them has."""
+    """Return the requests, an empty one of each call, and one for each field of a message that none of these has."""
     bare = [Request(rpc, rpc.request()) for rpc in RPCS.values()]
     found = [*requests, *bare]
     covered = {pair for each in found for pair in pairs(each.message)}
@@ -83,14 +86,14 @@ def _with_new_fields(request: Request, covered: set[tuple[str, str]]) -> Iterato
 
 
 def pairs(message: Message) -> Iterator[tuple[str, str]]:
-    """Yield the fields that a message has, at any depth, each with the type it is of."""
+    """Yield the fields of a message, at any depth, each with its message type."""
     for each in walk(message):
         for field, _ in each.ListFields():
             yield name_of(each.DESCRIPTOR), field.name
 
 
 def walk(message: Message) -> Iterator[Message]:
-    """Yield a message and every one in it, each before what it holds."""
+    """Yield a message and every message in it, parents before children."""
     yield message
     for field, value in message.ListFields():
         for inner in _inner(field, value):
@@ -106,7 +109,7 @@ def _inner(field: Any, value: Any) -> Iterable[Message]:
 
 
 def put(message: Message, field: Any) -> None:
-    """Give a message a made-up value of a field."""
+    """Set a field of a message to a generated value."""
     held: Any = getattr(message, field.name)
     if is_map(field):
         entry = field.message_type.fields_by_name
@@ -126,7 +129,7 @@ def put(message: Message, field: Any) -> None:
 
 
 def fill(message: Message, depth: int) -> None:
-    """Give a message what most of its kind cannot be without: relations, expressions, types and plans."""
+    """Set the fields that most messages of the type require: relations, expressions, types and plans."""
     descriptor = message.DESCRIPTOR
     chosen = _FIRST.get(name_of(descriptor))
     for field in descriptor.fields:
@@ -149,7 +152,7 @@ def _is_needed(field: Any) -> bool:
 
 
 def scalar(field: Any) -> Any:
-    """Return a made-up value."""
+    """Return a generated value."""
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return b"x" if field.type == FieldDescriptor.TYPE_BYTES else "x"
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
@@ -163,5 +166,5 @@ def is_map(field: Any) -> bool:
 
 
 def name_of(descriptor: Any) -> str:
-    """Return a message type's name as the gateway's list spells it."""
+    """Return a message type's name in the spelling of the gateway's list."""
     return str(descriptor.full_name).removeprefix(_PREFIX)

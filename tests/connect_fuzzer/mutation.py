@@ -1,4 +1,7 @@
-"""Changes of requests, field by field and byte by byte. A mutant is made from its number alone, so it can be made again."""
+"""Changes of requests, field by field and byte by byte.
+
+A mutant depends only on its number, so it is reproducible.
+"""
 
 import json
 import random
@@ -17,18 +20,18 @@ from tests.connect_fuzzer.messages import ANY, Request, fill, is_map, name_of, w
 REGRESSIONS: Final = Path(__file__).with_name("regressions.jsonl")
 _WEIGHTS: Final = {"ExecutePlan": 60, "AnalyzePlan": 15}
 _WEIGHT: Final = 3
-"""Of each other call."""
+"""The weight of each other call."""
 _IDS: Final = ("session_id", "operation_id", "error_id", "response_id")
 _LONGEST: Final = 256 * 1024
-"""Bytes of a mutant: what is longer is tried by the tests of sizes."""
+"""The maximum size of a mutant in bytes; the tests of sizes cover longer requests."""
 _MOST_CHANGES: Final = 4
 _TRIES: Final = 8
 _BOUNDS: Final = (0, 1, 3, 6, 7, 8, 10, 16, 20, 31, 32, 53, 63)
 _NUMBERS: Final = tuple(sign * (2**bound + more) for bound in _BOUNDS for more in (-1, 0) for sign in (1, -1))
 _BYTES_SHARE: Final = 0.15
-"""The share of mutants whose bytes are changed, too."""
+"""The share of mutants whose bytes are also changed."""
 _DATA_SHARE: Final = 0.5
-"""The share of changes of a message with data in it, such as rows of Arrow or a sketch, that are of this data."""
+"""The share of changes that alter the data of a message with data, such as Arrow rows or a sketch."""
 _REPEATS: Final = (2, 3, 10, 100)
 _FLOATS: Final = (0.0, -0.0, 1.0, -1.0, 0.5, 1e308, 5e-324, float("inf"), float("-inf"), float("nan"))
 _BITS: Final = {
@@ -47,10 +50,10 @@ class Mutant:
     rpc: Rpc
     data: bytes
     more: tuple[bytes, ...] = ()
-    """The requests after the first one, of a call that has several."""
+    """The further requests of a call with several requests."""
 
     def parsed(self) -> Message | None:
-        """Return the request as a message, if it is one."""
+        """Return the request as a message, or None if it is not one."""
         try:
             return self.rpc.request.FromString(self.data)
         except DecodeError:
@@ -58,7 +61,7 @@ class Mutant:
 
 
 def regressions() -> Iterator[Mutant]:
-    """Yield what was found before, each with a number below 0."""
+    """Yield the mutants of earlier findings, each with a negative number."""
     for number, each in enumerate(REGRESSIONS.read_text(encoding="utf-8").splitlines(), start=1):
         kept = json.loads(each)
         first, *more = map(bytes.fromhex, kept["requests"])
@@ -66,14 +69,17 @@ def regressions() -> Iterator[Mutant]:
 
 
 def regression(mutant: Mutant) -> str:
-    """Return the line by which a mutant is sent again in later runs, with its first request as far as it can be read."""
+    """Return the line that makes later runs send a mutant again; it also has the readable form of the first request."""
     requests = [each.hex() for each in (mutant.data, *mutant.more)]
     kept = {"call": mutant.rpc.name, "requests": requests, "first": str(mutant.parsed() or "")}
     return json.dumps(kept, ensure_ascii=False)
 
 
 class Mutation:
-    """Makes mutants of a corpus. Fields get these texts and bytes; those that name a session or operation, an id."""
+    """Creates the mutants of a corpus.
+
+    Fields get these texts and bytes; fields that name a session or operation get an id.
+    """
 
     def __init__(
         self,
@@ -93,7 +99,7 @@ class Mutation:
         self._donors = _donors(requests)
 
     def mutant(self, number: int) -> Mutant:
-        """Return the mutant of a number."""
+        """Return the mutant with a number."""
         chance = random.Random(f"{self._seed}:{number}")  # noqa: S311 - nothing secret
         names = list(self._requests)
         (name,) = chance.choices(names, [_WEIGHTS.get(each, _WEIGHT) for each in names])
@@ -110,7 +116,10 @@ class Mutation:
         return change_bytes(data, chance) if chance.random() < _BYTES_SHARE else data
 
     def _changed(self, message: Message, chance: random.Random) -> Message:
-        """Return the message with one change. Some that are tried change nothing or make it too long."""
+        """Return the message with one change.
+
+        A change that has no effect, or makes the message too long, is tried again.
+        """
         for _ in range(_TRIES):
             changed = _copy(message)
             self._change(changed, chance)
@@ -146,7 +155,7 @@ class Mutation:
             setattr(message, field.name, self._scalar(field, chance, getattr(message, field.name)))
 
     def _replace(self, message: Message, chance: random.Random) -> bool:
-        """Put another message of the same type in its place, sometimes around it."""
+        """Replace the message by another of the same type, which sometimes contains the original."""
         donors = self._donors[name_of(message.DESCRIPTOR)]
         if not donors:
             return False
@@ -257,7 +266,7 @@ def _double(data: bytearray, place: int, chance: random.Random) -> None:
 
 
 def _widen(data: bytearray, place: int, _: random.Random) -> None:
-    """Make a number or a length longer than what follows."""
+    """Increase a number or a length beyond the data that follows."""
     data[place : place + 1] = b"\xff\xff\xff\xff\x0f"
 
 
@@ -273,7 +282,7 @@ _BYTE_CHANGES: Final[Sequence[Callable[[bytearray, int, random.Random], None]]] 
 
 
 def shrink_candidates(message: Message) -> Sequence[Message]:
-    """Return the message with one part less, in each way that there is: without a field, an element, or what is around a part."""
+    """Return the message with one reduction each: without a field or an element, or with only an inner part."""
     found = list[Message]()
     for place, each in enumerate(walk(message)):
         for field, value in each.ListFields():
@@ -303,7 +312,7 @@ def _copy(message: Message) -> Message:
 
 
 def _donors(requests: Sequence[Request]) -> Mapping[str, Sequence[Message]]:
-    """Return what there is of each type of message, each once."""
+    """Return the distinct messages of each type."""
     found = defaultdict[str, dict[bytes, Message]](dict)
     for request in requests:
         for each in walk(request.message):

@@ -1,6 +1,6 @@
-"""Records what a stock client sends for the corpus's cases and for what they leave out: `python -m tests.connect_fuzzer.recorder`.
+"""Records the requests of a stock client for the corpus's cases and others: `python -m tests.connect_fuzzer.recorder`.
 
-A request is kept if it has a field that no shorter one of the recording has.
+A request is kept if it has a field that no shorter request of the recording has.
 """
 
 import gc
@@ -31,7 +31,7 @@ _LONGEST: Final = 16 * 1024
 
 
 class Recorder(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamUnaryClientInterceptor):
-    """Keeps every request that a client sends."""
+    """Records every request that a client sends."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -49,16 +49,16 @@ class Recorder(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercept
         self.requests.append(Request(RPCS[path], copy))
 
     def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        """Keep the request and send it."""
+        """Record the request and send it."""
         self._keep(client_call_details, request)
         return continuation(client_call_details, request)
 
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        """Keep the request and send it."""
+        """Record the request and send it."""
         return self.intercept_unary_unary(continuation, client_call_details, request)
 
     def intercept_stream_unary(self, continuation: Any, client_call_details: Any, request_iterator: Any) -> Any:
-        """Keep each request as it is sent."""
+        """Record each request when it is sent."""
         return continuation(client_call_details, self._kept(client_call_details, request_iterator))
 
     def _kept(self, details: Any, requests: Iterable[Any]) -> Iterator[Any]:
@@ -68,7 +68,7 @@ class Recorder(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercept
 
 
 def needed(requests: Sequence[Request]) -> list[Request]:
-    """Return those with a field that no shorter one has, in the order of their size."""
+    """Return the requests with a field that no shorter request has, ordered by size."""
     covered, found = set[tuple[str, str]](), list[Request]()
     for each in sorted(requests, key=lambda each: (each.message.ByteSize(), line(each))):
         new = set(pairs(each.message)) - covered
@@ -86,7 +86,7 @@ def programs() -> Iterator[str]:
 
 
 def record(port: int, token: str) -> list[Request]:
-    """Run all programs, each in a session of its own, and return what was sent. Errors of Spark are answers like any other."""
+    """Run all programs, each in a session of its own, and return the requests. Errors of Spark are ordinary answers."""
     recorder = Recorder()
     for number, program in enumerate(programs()):
         sys.stdout.write(f"\r{number} programs, {len(recorder.requests)} requests ")
@@ -110,8 +110,8 @@ def record(port: int, token: str) -> list[Request]:
 
 
 def main() -> None:
-    """Record on a server of its own."""
-    gc.disable()  # a session that is collected ends itself on whatever thread that is, and may then wait for itself
+    """Record on a server that is started for it."""
+    gc.disable()  # a session that is garbage-collected ends itself on an arbitrary thread, and may then deadlock
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "data") as server:
         server.until_ready()
         scene = Scene(server, Path(folder) / "data")

@@ -1,4 +1,4 @@
-"""A server with marked tables, a user who works with them, and users without a right on them."""
+"""A server with marked tables, a user who works with them, and users without privileges on them."""
 
 import secrets
 import threading
@@ -33,13 +33,13 @@ _OPEN: Final = "SELECT 'AA' AS carrier, id AS flight, 'JFK' AS dest, 2012 AS yea
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What went wrong with the other user's work, and when what failed was begun and ended."""
+    """An error in the other user's work, with the begin and the end of the failed round."""
 
     text: str
     began: float
     ended: float
     may_be_of_outage: bool = True
-    """Whether an outage of Spark can bring it about. A wrong answer and a round without an end have no excuse."""
+    """Whether an outage of Spark can cause it. A wrong answer and a round that does not end always count."""
 
     @classmethod
     def of(cls, error: BaseException, began: float) -> "Trouble":
@@ -50,13 +50,17 @@ class Trouble:
 
 
 def forms(marker: str, number: int) -> Sequence[bytes]:
-    """Return what marks the rows, as it can be in an answer: text, backwards and in hexadecimal digits, and a number."""
+    """Return the marks as an answer may contain them: the text, reversed or in hexadecimal digits, and the number."""
     text = marker.encode()
     return text, text[::-1], text.hex().encode(), str(number).encode(), number.to_bytes(8, "little")
 
 
 class Scene:
-    """The server's tables and users. A text and a number mark the rows, a column and the comments of what `vic` alone reads."""
+    """The server's tables and users.
+
+    A text and a number mark the rows; the text also marks the comments and a column of the tables that only `vic` may
+    read.
+    """
 
     def __init__(self, server: Serving, data: Path) -> None:
         self.server = server
@@ -77,7 +81,7 @@ class Scene:
 
     @property
     def secrets(self) -> Sequence[bytes]:
-        """What marks the rows, as it can be in an answer: text, backwards and in hexadecimal digits, and a number."""
+        """The marks in the forms that an answer may contain."""
         return forms(self.marker, self.number)
 
     def _text(self, table: str) -> str:
@@ -94,9 +98,9 @@ class Scene:
 
 
 class Work:
-    """The work of the user who may read the marked rows: it goes on until it is stopped, and keeps what went wrong.
+    """The work of the user who may read the marked rows: it runs until it is stopped, and records errors.
 
-    Beside it one session stays open, with a view, kept rows, and an operation whose results have not been read.
+    One more session stays open, with a view, cached rows, and an operation whose results have not been read.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -108,16 +112,16 @@ class Work:
         self.rounds = 0
         self.troubles: list[Trouble] = []
         self._began = time.monotonic()
-        """When the round under way was begun."""
+        """The begin of the running round."""
         self.operation_id = str(uuid.uuid4())
 
     @property
     def session_id(self) -> str:
-        """The session that stays open."""
+        """The id of the session that stays open."""
         return self._open.session_id
 
     def __enter__(self) -> Self:
-        """Begin, and return when the first round is done, so that there is something to find."""
+        """Start, and return after the first round, so that there is data to find."""
         _view(self._open, self._scene.marker)
         self._open.table("lake.secret.salaries").persist().collect()
         options = [{"reattach_options": {"reattachable": True}}]
@@ -128,11 +132,11 @@ class Work:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop, if it was not stopped before."""
+        """Stop, unless stopped before."""
         self.stop()
 
     def stop(self) -> None:
-        """End after the round that it is in, and close the session that stays open."""
+        """Stop after the running round, and close the session that stays open."""
         self._stopped.set()
         self._thread.join(120)
         if self._thread.is_alive():

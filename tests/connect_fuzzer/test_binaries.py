@@ -1,4 +1,4 @@
-"""What Spark reads as more than bytes is among the bytes of mutants, and every function that reads it among their calls."""
+"""The bytes that Spark parses are among the bytes of mutants, and every function that reads them among their calls."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ OF_VARIANTS = {"variant_get", "try_variant_get", "schema_of_variant", "schema_of
 
 
 def called(found: Iterable[Request]) -> Iterator[Any]:
-    """Yield the calls of functions in requests."""
+    """Yield the function calls in requests."""
     for request in found:
         yield from (
             each for each in walk(request.message) if name_of(each.DESCRIPTOR) == "Expression.UnresolvedFunction"
@@ -31,7 +31,7 @@ def called(found: Iterable[Request]) -> Iterator[Any]:
 
 
 def bytes_in(message: Message) -> Iterator[bytes]:
-    """Yield the binary literals below a message."""
+    """Yield the binary literals inside a message."""
     for each in walk(message):
         if name_of(each.DESCRIPTOR) == "Expression.Literal" and each.WhichOneof("literal_type") == "binary":  # pyright: ignore[reportArgumentType]
             yield each.binary  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,4 +1,4 @@
-"""What the fuzzer looks for is seen where it is there, and nothing where it is not."""
+"""The fuzzer detects every kind of fault when it occurs, and reports none otherwise."""
 
 import os
 import socket
@@ -24,10 +24,10 @@ ORACLE = Oracle({b"marked17": "marked rows"})
 NUMBER = 2**61 + 17
 DENIED, UNKNOWN = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNKNOWN
 BAD = 5
-"""The number of the mutant that does something."""
+"""The number of the mutant that has an effect."""
 MUTANTS = [Mutant(number, EXECUTE_PLAN, read_salaries()) for number in range(12)]
 ALWAYS, NEVER = (0.0, float("inf")), (0.0, 0.0)
-"""When a round was under way: also during each outage, and during none."""
+"""Times of a round: one that overlaps every outage, and one that overlaps none."""
 RESTARTS = ("driver_starts", "driver_hangs", "gateway_starts")
 HAVE_TIME = Patience(end=0.0, idle=0.01, replay=60.0, settle=0.0)
 
@@ -54,7 +54,7 @@ Find = Callable[..., Sequence[Finding]]
 
 @pytest.fixture
 def find(server: FakeServer, canaries: Canaries) -> Find:
-    """Return what sends the mutants, of which one acts, and returns what was found."""
+    """Return a function that sends the mutants, one of which has an effect, and returns the findings."""
 
     def found(act: Callable[[], Answer | None] = lambda: None, work: FakeWork | None = None) -> Sequence[Finding]:
         attacker = FakeAttacker(lambda mutant: act() if mutant.number == BAD else None)
@@ -67,7 +67,7 @@ def find(server: FakeServer, canaries: Canaries) -> Find:
 
 
 def rise(server: FakeServer, figure: str) -> None:
-    """Let a figure go up, with Spark away until it is waited for."""
+    """Increase a figure, and make Spark unavailable until the fuzzer waits for it."""
     server.spark[figure] += 1
     server.ready = False
 

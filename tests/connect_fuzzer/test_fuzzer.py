@@ -1,4 +1,4 @@
-"""Mutated requests against a server without a sandbox, which could hide a gap in the lists."""
+"""Mutated requests against a server without a sandbox, because a sandbox could hide a gap in the lists."""
 
 from pathlib import Path
 

@@ -9,7 +9,7 @@ from tests.connect_fuzzer.messages import ANY, RECORDED, Request, corpus, line, 
 
 
 def fields() -> set[tuple[str, str]]:
-    """Return every field of every message that can be in a request, without those that hold a message of any type."""
+    """Return every field of every message that a request can contain, without fields of the type `Any`."""
     found, seen = set[tuple[str, str]](), set[str]()
     waiting: list[Any] = [rpc.request.DESCRIPTOR for rpc in RPCS.values()]
     while waiting:

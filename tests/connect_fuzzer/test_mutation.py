@@ -1,4 +1,4 @@
-"""Mutants are made from their number alone, differ from what they were made of, and can be made smaller."""
+"""Mutants depend only on their number, differ from their origin, and can be shrunk."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""Mutated requests against a server in its full sandbox: a machine that enforces less proves nothing here."""
+"""Mutated requests against a server in its full sandbox; a machine that enforces less proves nothing here."""
 
 from pathlib import Path
 

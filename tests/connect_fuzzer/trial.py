@@ -1,4 +1,4 @@
-"""A trial: mutants against a whole server of its own, with everything watched that they must not reach."""
+"""A fuzzing run: mutants against a whole server of its own, with canaries on everything that they must not reach."""
 
 import itertools
 import uuid
@@ -24,11 +24,11 @@ from tests.soak import count
 
 SEED: Final = 16
 _SERVED: Final = 0.005
-"""The share of mutants that are plans or analyses and are carried out at least, or little is tried."""
+"""The minimum share of mutants that are plans or analyses and are executed; a lower share tests too little."""
 
 
 def fuzz(home: Path, numbers: range, level: SandboxLevel = SandboxLevel.NONE) -> Report:
-    """Send what was found before and the mutants of these numbers to a server of its own."""
+    """Send the mutants of earlier findings and those of these numbers to a server of their own."""
     data, alias = home.parent / "data", home.parent.parent / "alias"
     kernel = without_landlock.COMMAND if level is SandboxLevel.NONE else ()
     with serving(data, program=(*kernel, str(HEADGATE))) as server:
@@ -61,7 +61,7 @@ def _attackers(port: int, tokens: Sequence[str]) -> Sequence[Attacker]:
 
 
 def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path, keys: Path) -> None:
-    """Fail unless what would be a finding is seen: marked rows in an answer, a canary that is opened, and one that is listed."""
+    """Fail unless the fuzzer detects marked rows in an answer, and a canary that is opened or listed."""
     assert oracle.fault(vic.send(Mutant(0, EXECUTE_PLAN, read_salaries()))) == "an answer has marked rows"
     vic.close()
     canaries.touched()
@@ -72,7 +72,7 @@ def require_sight(vic: Attacker, oracle: Oracle, canaries: Canaries, home: Path,
 
 
 def require_no_findings(report: Report, least: int) -> None:
-    """Fail with all findings, and if little was tried."""
+    """Fail with all findings, or if the run tested too little."""
     count(f"message fuzzer: {report}")
     if report.findings:
         pytest.fail(report.described())
