@@ -1,4 +1,7 @@
-"""The Iceberg REST catalog over the real core: hidden is missing, byte by byte; and each organization has its lake."""
+"""The Iceberg REST catalog over the real core.
+
+Responses for hidden names equal those for missing names byte by byte, and each organization has its own lake.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +32,7 @@ def _catalog(world: DeploymentHarness, who: str, place: OrganizationClient | Non
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    """`ed` edits `raw`; of `hidden`, with the table `salaries` and the view `wages`, he knows nothing."""
+    """A deployment in which `ed` edits `raw` and cannot discover `hidden` with its table `salaries` and view `wages`."""
     folder: Path = tmp_path_factory.mktemp("world")
     with world_in(folder) as opened:
         opened.add("ed")
@@ -83,14 +86,14 @@ _OF_NO_NAME = {"GET /v1/config", "GET /v1/namespaces", "POST /v1/namespaces"}
 
 
 def catalog_routes(world: DeploymentHarness) -> set[str]:
-    """Return every route of the catalog, as `GET /v1/config`."""
+    """Return every route of the catalog, in the form `GET /v1/config`."""
     paths: dict[str, dict[str, Any]] = world.app.openapi()["paths"]
     catalog = {path.removeprefix("/iceberg"): methods for path, methods in paths.items() if path.startswith("/iceberg")}
     return {f"{method.upper()} {path}" for path, methods in catalog.items() for method in methods}
 
 
 def filled(value: Any, namespace: str, table: str) -> Any:
-    """Return a body with the names of a namespace and a table in it."""
+    """Return a body with the names of a namespace and of a table in it."""
     if isinstance(value, dict):
         return {key: filled(each, namespace, table) for key, each in value.items()}
     if isinstance(value, list):
@@ -101,7 +104,7 @@ def filled(value: Any, namespace: str, table: str) -> Any:
 
 
 def _asked(world: DeploymentHarness, route: str, namespace: str, table: str) -> tuple[int, bytes, list[str]]:
-    """Return what somebody who knows nothing of it is told, with the names themselves taken out."""
+    """Return the response to a user who cannot discover the name, with the names replaced by placeholders."""
     method, _, template = route.partition(" ")
     path = template.format(namespace=namespace, table=table, view=table)
     answer = world.http.request(
@@ -130,7 +133,8 @@ class TestHiddenIsMissing:
                 there = _asked(world, route, HIDDEN, name)
                 assert there == _asked(world, route, MISSING, name), route
                 assert there == _asked(world, route, HIDDEN, "nothing"), route
-                # To register takes a right on the lake, which everybody who sees something in it knows.
+                # To register a table needs a privilege on the lake, which every user who can discover a resource in it
+                # can discover.
                 assert there[0] == (403 if route.endswith("/register") else 404), route
 
     def test_a_list_leaves_out_hidden_namespaces(self, world: DeploymentHarness) -> None:

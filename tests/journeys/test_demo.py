@@ -1,4 +1,4 @@
-"""The demo as a newcomer runs it: it ends well, serves on the same data when run again, and ends when told to."""
+"""The demo as a new user runs it: it succeeds, serves on the same data when run again, and ends when interrupted."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ INTERRUPTED = 130
 
 
 def holds(output: str) -> None:
-    """Everything that the story has to tell."""
+    """Require the main results of the demo in its output."""
     assert "336,776 rows in lake.raw.flights" in output
     assert "56 of 56 attempts ended as expected" in output
     assert "which ada can assign" in output
@@ -50,7 +50,10 @@ def test_the_demo_of_the_built_wheel_ends_as_expected_and_serves_until_it_is_int
 
 
 def the_driver_reaches_nothing_else(inside: InsideDriver, demo: Serving, data: Path, database: int) -> None:
-    """What the driver's own code tries beside its work, the kernel refuses: tokens, keys, the store, homes, processes, addresses."""
+    """Require that the kernel refuses everything that the driver's own code tries outside of its work.
+
+    It tries tokens, keys, the store, homes, processes and addresses.
+    """
     if not is_full():
         return
     attempts = [*files(data, Path.home()), *processes(demo.process.pid), *addresses(demo, database)]
@@ -64,7 +67,7 @@ def the_driver_reaches_nothing_else(inside: InsideDriver, demo: Serving, data: P
 
 
 def files(data: Path, home: Path) -> Iterator[tuple[str, str]]:
-    """Yield the attempts on files: everything in the data folder that is not the organization's own, and the user's home."""
+    """Yield the attempts on files: the data folder outside of the organization's own folders, and the user's home."""
     own = ("warehouse/organization", "checkpoints/organization", "scratch/organization")
     there = [each for each in data.rglob("*") if not each.relative_to(data).as_posix().startswith(own)]
     assert {"owner.token", "keys", "logs"} <= {each.name for each in there}
@@ -78,7 +81,7 @@ def files(data: Path, home: Path) -> Iterator[tuple[str, str]]:
 
 
 def processes(server: int) -> Iterator[tuple[str, str]]:
-    """Yield the attempts on other processes: the server, its other children, the tests, and the first of the machine."""
+    """Yield the attempts on other processes: the server, its other children, the tests, and the first process."""
     for process in (server, *children(server, "python"), os.getpid(), 1):
         for name in ("environ", "cmdline", "maps", "mem", "status", "root/etc/passwd", "cwd/README.md"):
             yield "read", f"/proc/{process}/{name}"
@@ -86,7 +89,7 @@ def processes(server: int) -> Iterator[tuple[str, str]]:
 
 
 def addresses(demo: Serving, database: int) -> Iterator[tuple[str, str, str]]:
-    """Yield the attempts on addresses: 20 and more, of this machine and others, some of which listen."""
+    """Yield the attempts on addresses: at least 20, of this machine and others; some of them are listened on."""
     here = ("127.0.0.1", "localhost", "::1", "0.0.0.0")  # noqa: S104
     spark = urlsplit(demo.until_printed(r"sc://localhost:(\d+)")[0]).port
     yield from (("connect", host, str(port)) for host in here for port in (22, 80, 5432, database, spark))

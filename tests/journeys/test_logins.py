@@ -257,6 +257,6 @@ def _log_in(ways: AuthServices) -> bool:
 
 
 def _replica(stores: SqlStores) -> tuple[AuthServices, Organizations]:
-    """Return the ways in as another process has them: with what it has read of the logs itself."""
+    """Return the authentication services of another process, which reads the logs itself."""
     organizations = Organizations(stores, MODELS, time.time)
     return open_auth_services(organizations, SETTINGS), organizations

@@ -1,4 +1,4 @@
-"""Every way in which Spark writes a table ends in a commit whose manifests are read."""
+"""Every way in which Spark writes a table ends in a commit whose manifests Headgate can read."""
 
 from collections.abc import Iterator
 

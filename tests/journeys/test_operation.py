@@ -1,4 +1,4 @@
-"""`headgate serve` as an operator runs it, without Spark: its log, its certificate, its end."""
+"""`headgate serve` as an operator runs it, without Spark: its log, its certificate, its shutdown."""
 
 import json
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(180)
 
 
 class Operated:
-    """A server, and the files that its two outputs go to."""
+    """A server process, with its standard output and standard error in files."""
 
     def __init__(self, folder: Path, **environ: str) -> None:
         self.out, self.err = folder / "out", folder / "err"
@@ -31,18 +31,18 @@ class Operated:
 
     @property
     def url(self) -> httpx.URL:
-        """Where it says that it is."""
+        """The URL that the server has printed."""
         line = until(lambda: next((each for each in self._lines() if each.startswith("API at ")), None), self._told)
         return httpx.URL(line.split()[2])
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        """Ask for something, whoever the certificate names."""
+        """Send a GET request, without a check of the certificate."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return httpx.get(self.url.copy_with(path=path), headers=headers, verify=context, trust_env=False, timeout=30)
 
     def end(self) -> int:
-        """Tell it to end, and return its exit code."""
+        """Ask the server to shut down with SIGTERM, and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 

@@ -1,4 +1,7 @@
-"""The suite is answered over HTTP as its models decide it: the state is imported, the actor asks with a real secret."""
+"""The scenario suite over HTTP: every answer is the models' decision.
+
+The state is imported, and the actor uses a real secret.
+"""
 
 import json
 import re
@@ -23,7 +26,7 @@ EVERY = (
     pytest.param(25, id="sample"),
     pytest.param(1, id="all", marks=[pytest.mark.soak, pytest.mark.timeout(900)]),
 )
-"""One case of so many is asked; all of them in the soak."""
+"""The test runs every 25th case; the soak runs all of them."""
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +101,10 @@ def test_each_route_that_confirms_cases_is_served_and_takes_what_it_is_sent(open
 
 
 def _takes(served: Described, sent: Route) -> bool:
-    """Return whether a route has a field for everything that is sent: for what it does not know it refuses any caller."""
+    """Return whether a route has a field for everything that is sent.
+
+    A route refuses unknown fields for every caller.
+    """
     fields = resolved(served.body, served.document).get("properties", {}) if served.body else {}
     return sent.body.keys() <= fields.keys() and sent.query.keys() <= {
         each["name"] for each in served.parameters("query")

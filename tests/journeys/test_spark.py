@@ -1,4 +1,4 @@
-"""Spark through the whole stack: the same words for hidden and missing, and rights as they are at each statement."""
+"""Spark through the whole stack: equal messages for hidden and missing names, and privileges as at each statement."""
 
 import re
 import threading
@@ -36,7 +36,7 @@ LOOK_ALIKES = {
     "\uff33\uff25\uff23\uff32\uff25\uff34": "write it in the Unicode form NFKC, `SECRET`",
     "\u0441\u043e\u0440\u0435": "all its letters look like Latin letters",
 }
-"""New names that readers would take for others, and what the refusals of each say."""
+"""New names that readers could confuse with other names, and the text of the refusal of each."""
 NAMING: dict[str, Callable[[SparkSession, str], object]] = {
     **{
         text: lambda spark, name, text=text: spark.sql(text.format(name)).collect()
@@ -82,7 +82,7 @@ SETTING: dict[str, Callable[[SparkSession, str, str], object]] = {
 
 @pytest.fixture(scope="module")
 def people(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Person]]:
-    """An owner, a viewer of `raw` and a stranger, beside `raw.t`, `secret.s` and nothing else."""
+    """An owner, a viewer of `raw` and a stranger, in a lake that contains only `raw.t` and `secret.s`."""
     assert toolchain.guard_jar.exists()
     folder = tmp_path_factory.mktemp("stack") / "data"
     with run_in_background(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
@@ -104,7 +104,7 @@ def people(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def refusal(work: Callable[[], object]) -> tuple[str | None, str]:
-    """The SQLSTATE and the words of what has to fail."""
+    """The SQLSTATE and the message of a call that must fail."""
     with pytest.raises(PySparkException) as raised:
         work()
     return raised.value.getSqlState(), str(raised.value).split("JVM stacktrace")[0]
@@ -137,7 +137,7 @@ CALLS: dict[str, Callable[[SparkSession, str], object]] = {
 
 
 class TestHiddenAndMissing:
-    """For who may not know a table, it is as if it were not there."""
+    """To a user who cannot discover a table, the table looks missing."""
 
     @pytest.mark.parametrize("form", STATEMENTS)
     @pytest.mark.parametrize("missing", ["secret.q", "nosuch.s"])
@@ -218,7 +218,7 @@ class TestARevoke:
 
 
 class TestWorkUnderWay:
-    """What runs when a right goes that it stands on does not run on."""
+    """An operation ends when a privilege that it needs is revoked."""
 
     @pytest.fixture(autouse=True)
     def _given_back(self, people: dict[str, Person]) -> Iterator[None]:
@@ -275,7 +275,7 @@ class TestAccessIsByIdentity:
 
 
 class TestViews:
-    """A view of the lake has the rights of whoever uses it, and no others, whoever wrote it."""
+    """A view of the lake has the privileges of the user who queries it, not those of its author."""
 
     def test_a_view_is_created_used_changed_and_dropped(self, people: dict[str, Person]) -> None:
         spark = people["owner"].spark
@@ -340,7 +340,7 @@ class TestViews:
 
 
 class TestNewNames:
-    """A name that readers would take for another is refused, whichever way Spark makes or renames a thing."""
+    """A name that readers could confuse with another is refused, whichever way Spark creates or renames a resource."""
 
     @pytest.mark.parametrize("form", NAMING)
     def test_a_look_alike_name_is_refused_in_spark_and_nothing_is_created(
@@ -379,7 +379,7 @@ def _names(spark: SparkSession) -> list[str]:
 
 @contextmanager
 def views(owner: Person, **texts: str) -> Iterator[None]:
-    """Create views by their text through the catalog, as no engine has looked at it."""
+    """Create views through the catalog by their text, so that no engine has checked the text."""
     for name, text in texts.items():
         version = ViewVersion.model_validate(VERSION | {"representations": [TEXT | {"sql": text}]})
         owner.catalog.create_view(("raw", name), Schema(NestedField(1, "n", LongType())), version)
@@ -391,7 +391,7 @@ def views(owner: Person, **texts: str) -> Iterator[None]:
 
 
 class _UnderWay(threading.Event):
-    """Set when Spark says that tasks of a statement run."""
+    """An event that is set when Spark reports running tasks of a statement."""
 
     def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: FBT001 (as it is called)
         if inflight_tasks:
@@ -404,7 +404,7 @@ def _until(holds: Callable[[], object]) -> None:
 
 
 def _alike(found: tuple[str | None, str], name: str) -> tuple[str | None, str]:
-    """The refusal with every form of the name taken out."""
+    """Return the refusal with every form of the name replaced by a placeholder."""
     state, words = found
     database, table = name.split(".")
     for each in (f"{database}`.`{table}", name, f"{database}.{table}"):
@@ -413,7 +413,7 @@ def _alike(found: tuple[str | None, str], name: str) -> tuple[str | None, str]:
 
 
 def test_an_error_or_a_setting_reveals_no_path_of_the_warehouse(people: dict[str, Person], tmp_path: Path) -> None:
-    """Neither an error nor a setting shows where the warehouse is."""
+    """The path of the warehouse is in no error and in no setting."""
     spark = people["viewer"].spark
 
     _, words = refusal(lambda: spark.sql(f"SELECT * FROM parquet.`{tmp_path}`").collect())

@@ -1,4 +1,7 @@
-"""SQL over HTTP with Spark behind it, and what a refusal says through each door; the pages about both are run here too."""
+"""SQL over HTTP on a real Spark, and the refusals of each endpoint.
+
+The documentation pages about both are run here too.
+"""
 
 import time
 from collections.abc import Iterator
@@ -26,7 +29,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SLOW = "SELECT count(*) AS n FROM range(0, 100000000000, 1, 1) WHERE hash(id) = 5"
-"""Longer than any test lasts, in one task, so that others have room beside it."""
+"""Takes longer than any test, in one task, so that other statements have free slots."""
 _DEFAULT = '{"name": "b", "type": "string", "nullable": true, "metadata": {"EXISTS_DEFAULT": "session_user()"}}'
 _TYPE = '{"type": "udt", "class": "org.apache.spark.ml.linalg.VectorUDT", "pyClass": null, "sqlType": "integer"}'
 OPENING = [
@@ -48,12 +51,12 @@ READING = [
     "SHOW TBLPROPERTIES lake.raw.t",
     "SHOW TABLES IN lake.raw",
 ]
-"""Statements whose rows are of `lake.raw`, most of which come back from Spark as rows without a plan."""
+"""Statements whose rows are of `lake.raw`; for most of them Spark returns rows without a plan."""
 
 
 @dataclass(frozen=True)
 class Rebound:
-    """A statement whose names mean `lake.raw.t` after the statements `before`, and something readable after those `after`."""
+    """A statement whose names mean `lake.raw.t` after the statements `before`, and readable data after `after`."""
 
     before: tuple[str, ...]
     statement: str
@@ -76,7 +79,7 @@ REBOUND = [
 
 
 class Person:
-    """Somebody with a token."""
+    """A user with a token."""
 
     def __init__(self, server: Server | Serving, token: str) -> None:
         self.token = token
@@ -92,7 +95,7 @@ class Person:
         return self.http.post("/sql", json={"statement": statement, **more}, headers={"accept": accept})
 
     def rows(self, statement: str, **more: Any) -> list[list[Any]]:
-        """The rows of one that succeeds."""
+        """Return the rows of a statement that must succeed."""
         answer = self.sql(statement, **more)
         assert answer.status_code == 200, answer.text
         return list(answer.json()["rows"])
@@ -100,7 +103,7 @@ class Person:
 
 @contextmanager
 def revoked(owner: Person) -> Iterator[None]:
-    """Take `lake.raw` away from vic for a while."""
+    """Revoke vic's role on `lake.raw` until the block ends."""
     role = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
     assert owner.http.delete("/assignments", params=role).is_success
     try:
@@ -131,7 +134,7 @@ def owner(server: Server) -> Person:
 
 @pytest.fixture(scope="module")
 def vic(server: Server, owner: Person) -> Person:
-    """A user who reads `raw` and `open` and knows of nothing else."""
+    """A user who reads `raw` and `open` and can discover nothing else."""
     assert owner.http.post("/users", json={"name": "vic"}).is_success
     for name in ("raw", "open"):
         role = {"subject": "vic", "role": "viewer", "resource": f"lake.{name}"}
@@ -214,7 +217,10 @@ class TestAStatement:
         assert owner.http.get("/pipelines/refused").status_code == 404
 
     def test_a_statement_that_a_right_would_allow_is_saved_in_a_pipeline(self, vic: Person) -> None:
-        """Hidden and missing tables are saved alike: the runs are held to the rights of the one they run as."""
+        """A statement on a hidden table is saved like one on a missing table.
+
+        The runs are authorized with the privileges of their run-as principal.
+        """
         answers = [
             vic.http.put(
                 "/pipelines/hopeful",
@@ -397,13 +403,13 @@ class TestARefusal:
 
 
 def variables(server: Server) -> dict[str, str]:
-    """What a shell needs to know of a server."""
+    """Return the environment variables with which a shell session uses a server."""
     known = {"HEADGATE_URL": server.url, "HEADGATE_DATA": str(server.settings.folder)}
     return known | {"SPARK": f"sc://localhost:{server.gateway_port}"}
 
 
 def require_as_shown(step: Step, server: Server, folder: Path) -> None:
-    """Run a step of a session in a folder; it must print and end as the page shows."""
+    """Run a step of a shell session in a folder; its output and exit code must be those of the page."""
     found = ran(step.command, folder, variables(server))
 
     assert step.matches(found.stdout.replace(server.url, "http://127.0.0.1:8020")), f"$ {step.command}\n{found.stdout}"
@@ -429,7 +435,7 @@ README = [
     if run
     for step in session(body)
 ]
-"""What a newcomer does: a query of a table of their own, a refusal, a request, an approval, a working query, the API."""
+"""The steps of the README: a query of an own table, a refusal, a request, an approval, a successful query, the API."""
 
 
 @pytest.fixture(scope="module")

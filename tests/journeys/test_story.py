@@ -1,4 +1,4 @@
-"""The story of the airline, as `make story` tells it."""
+"""The example of the airline, as `make story` runs it."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ STORY = (sys.executable, "-m", "examples.airline")
 
 
 def tell(*command: str, **environ: str) -> str:
-    """Have the story told, hold it to what it expects, and return what it printed."""
+    """Run the example, require that every step is as expected, and return its output."""
     told = subprocess.run(
         command,
         cwd=_ROOT,
