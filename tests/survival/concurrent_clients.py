@@ -1,4 +1,4 @@
-"""Many clients at once, and what each was told: for holding the log and every check to it."""
+"""Concurrent clients, and the record of the responses to them, which tests compare with the log and with checks."""
 
 import random
 import threading
@@ -16,14 +16,14 @@ from tests.survival.replicas import Pair
 
 @dataclass
 class Told:
-    """What clients were told was written: for each revision, what was done to which pair."""
+    """The record of acknowledged writes: for each revision, the operation and the pair."""
 
     written: dict[int, tuple[str, str]] = field(default_factory=dict)
     operations: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def acknowledged(self, revision: int, what: str, pair: Pair) -> None:
-        """Take down a write. No revision is given twice."""
+        """Record a write. Fails if a revision is acknowledged twice."""
         with self.lock:
             assert revision not in self.written, f"revision {revision} was acknowledged twice"
             self.written[revision] = (what, pair.user)
@@ -31,7 +31,10 @@ class Told:
 
 @dataclass
 class Truth:
-    """What a pair's only writer knows: whether the user may, or None while that changes; `turn` counts the changes."""
+    """The state that the pair's only writer knows.
+
+    `allowed` is whether the user may use the database, or None while that changes; `turn` counts the changes.
+    """
 
     pair: Pair
     turn: int = 0
@@ -39,9 +42,10 @@ class Truth:
 
 
 class Race:
-    """Some pairs have one writer each, whose every write is checked at another replica at once; one pair has all.
+    """A race of clients.
 
-    Without `others` only these writers race, so that half of the operations are revokes.
+    Some pairs have one writer each, and every write is checked at another replica at once; all clients write to one
+    shared pair. Without `others` only the single writers race, so that half of the operations are revokes.
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class Race:
         self._others = clients if others else ()
 
     def run(self) -> Told:
-        """Race until the operations are used up. Raises the first `AssertionError` of any client."""
+        """Race until the number of operations is reached. Raises the first `AssertionError` of any client."""
         work = [
             *((self._own, each) for each in self._truths),
             *((self._look_on, None) for _ in self._others),
@@ -88,7 +92,9 @@ class Race:
             assert answer.is_success, answer.text
             self.told.acknowledged(answer.json()["revision"], what, truth.pair)
             truth.allowed = not allowed
-            assert there.may(truth.pair) is truth.allowed, f"a {what} was not obeyed by the next check elsewhere"
+            assert there.may(truth.pair) is truth.allowed, (
+                f"a {what} has no effect on the next check at another replica"
+            )
 
     def _look_on(self, chance: random.Random, _: Truth | None) -> None:
         while self._more():
@@ -96,7 +102,7 @@ class Race:
             before = (truth.turn, truth.allowed)
             answer = client.may(truth.pair)
             if before[1] is not None and before == (truth.turn, truth.allowed):
-                assert answer is before[1], f"{truth.pair.user} was told {answer} while nothing changed"
+                assert answer is before[1], f"{truth.pair.user} got the answer {answer} while nothing changed"
 
     def _contend(self, chance: random.Random, _: Truth | None) -> None:
         while self._more():
@@ -105,12 +111,12 @@ class Race:
             if answer.is_success:
                 self.told.acknowledged(answer.json()["revision"], what, self._shared)
             else:
-                # There is nothing to take back just now.
+                # The user does not hold the role now, so the revoke has nothing to remove.
                 assert (what, answer.status_code) == ("take", 404), answer.text
 
 
 def in_log(store: Store, pairs: Sequence[Pair], after: int) -> dict[int, tuple[str, str]]:
-    """Return what the log says was done to which pair, by revision."""
+    """Return the operation and the pair's user of each entry of the log, by revision."""
     users: dict[tuple[SubjectId, ResourceId], str] = {(each.principal, each.resource): each.user for each in pairs}
     found = {}
     for entry in store.entries(after):

@@ -1,4 +1,4 @@
-"""What befalls a PostgreSQL server of the test's own, each for the length of a block."""
+"""Faults of a PostgreSQL server, each for the duration of a block."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,23 +12,23 @@ from tests.store.test_postgresql import stopped
 
 
 class OwnServer:
-    """A server that is stopped and started again, in the same place."""
+    """A PostgreSQL server that can be stopped and restarted with the same folder and port."""
 
     def __init__(self, folder: Path) -> None:
         self.running = start_server(folder)
 
     def restart(self) -> None:
-        """Start it where it was."""
+        """Start the server with its folder and port."""
         self.running = start_server(self.running.folder, self.running.port)
 
     def stop(self) -> None:
-        """End it, and whoever is connected."""
+        """Stop the server and close all connections."""
         stop_server(self.running)
 
 
 @contextmanager
 def gone(server: OwnServer) -> Iterator[None]:
-    """There is no server."""
+    """Stop the server."""
     server.stop()
     try:
         yield
@@ -38,14 +38,14 @@ def gone(server: OwnServer) -> Iterator[None]:
 
 @contextmanager
 def silent(server: OwnServer) -> Iterator[None]:
-    """The server takes connections and answers nothing."""
+    """Make the server accept connections and answer nothing."""
     with stopped(server.running):
         yield
 
 
 @contextmanager
 def locked(server: OwnServer) -> Iterator[None]:
-    """Somebody keeps the tables to themselves, so that every statement waits."""
+    """Lock the tables with another connection, so that every statement waits."""
     with contextlib.ExitStack() as stack:
         for database in databases(server.running):
             keeper = stack.enter_context(psycopg.connect(server.running.url(database)))
@@ -55,7 +55,7 @@ def locked(server: OwnServer) -> Iterator[None]:
 
 @contextmanager
 def standby(server: OwnServer) -> Iterator[None]:
-    """The server has become the copy of another one, and may be behind that."""
+    """Turn the server into a standby, which may lag behind its primary."""
     server.stop()
     signal = server.running.folder / "data" / "standby.signal"
     signal.touch()
@@ -70,7 +70,7 @@ def standby(server: OwnServer) -> Iterator[None]:
 
 @contextmanager
 def read_only(server: OwnServer) -> Iterator[None]:
-    """The server takes no more writes."""
+    """Make the server refuse writes."""
     _set(server.running, "on")
     try:
         yield
@@ -81,11 +81,11 @@ def read_only(server: OwnServer) -> Iterator[None]:
 TROUBLES: dict[str, Callable[[OwnServer], AbstractContextManager[None]]] = {
     each.__name__: each for each in (gone, silent, locked, standby)
 }
-"""In which nothing can be known of what is newest."""
+"""Faults during which the newest revision cannot be determined."""
 
 
 def databases(server: PostgresServer) -> list[str]:
-    """Return the names of the databases that tests have made."""
+    """Return the names of the databases that tests have created."""
     with psycopg.connect(server.url("postgres")) as connection:
         rows = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE 'test_%'").fetchall()
     return [name for (name,) in rows]

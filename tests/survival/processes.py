@@ -1,4 +1,4 @@
-"""A server with Spark, and workers apart, each a process of its own that can be killed."""
+"""A server with Spark and standalone workers, each a process that a test can kill."""
 
 import multiprocessing
 import os
@@ -21,7 +21,7 @@ from headgate.spark.toolchain.prepare import default_cache
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.survival.processes"])
 TIMING = WorkerSettings(slots=2, round=0.2, renewed=1.0, lease=6.0)
-"""So that what was lost is soon known to be; generous all the same, because machines are shared."""
+"""Short times, so that a lost worker is detected soon, with some reserve for shared machines."""
 
 
 def settings_of(folder: Path, store_url: str, gateway_port: int) -> Settings:
@@ -40,7 +40,10 @@ def settings_of(folder: Path, store_url: str, gateway_port: int) -> Settings:
 
 
 def serve(settings: Settings, ready: Any) -> None:
-    """Serve until whoever is at the other end of `ready` has gone, and gets the address and the driver's process id."""
+    """Serve until the other end of `ready` is closed.
+
+    Sends the address and the driver's process id at the start and on each request.
+    """
     with run_in_background(settings, print) as server:
         ready.send((server.url, server.driver_pid))
         with suppress(EOFError):
@@ -50,7 +53,7 @@ def serve(settings: Settings, ready: Any) -> None:
 
 
 def work(settings: Settings, ready: Any) -> None:
-    """Carry out runs until whoever is at the other end of `ready` has gone."""
+    """Execute runs until the other end of `ready` is closed."""
     apart = StandaloneWorker(settings, print, replace(TIMING, name=f"worker-{os.getpid()}"))
     ready.send(None)
 
@@ -65,19 +68,19 @@ def work(settings: Settings, ready: Any) -> None:
 
 @dataclass
 class Running:
-    """A process, and what it is told and says."""
+    """A process, and the pipe to it."""
 
     process: BaseProcess
     pipe: Any
 
     def kill(self) -> None:
-        """End it as a lost machine ends."""
+        """Kill the process, as when its machine is lost."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
 
     def end(self) -> None:
-        """End it in its order."""
+        """Ask the process to end; kill it if it does not."""
         self.pipe.close()
         self.process.join(30)
         if self.process.is_alive():
@@ -87,7 +90,7 @@ class Running:
 
 @dataclass
 class Workshop:
-    """All of them. The server is at the same port of Spark Connect each time it is started."""
+    """The server and its workers. The Spark Connect port of the server is the same at each start."""
 
     settings: Settings
     workers: list[Running] = field(default_factory=list[Running])
@@ -95,13 +98,13 @@ class Workshop:
     url: str = ""
 
     def start(self) -> None:
-        """Start the server, and as many workers as there are to be."""
+        """Start the server and two workers."""
         self._start_server()
         for _ in range(2):
             self._start_worker()
 
     def kill(self, what: str) -> None:
-        """Kill one worker, the server or its driver, and start what does not start by itself."""
+        """Kill one worker, the server or its driver, and restart it unless it restarts itself."""
         if what == "worker":
             self.workers.pop(0).kill()
             self._start_worker()
@@ -113,7 +116,10 @@ class Workshop:
             self._kill_driver()
 
     def _kill_driver(self) -> None:
-        """Kill the driver; one that has ended by itself meanwhile is being started again, and the next one is killed."""
+        """Kill the driver.
+
+        If the driver has just ended by itself, wait for the next one and kill that.
+        """
         while True:
             try:
                 os.kill(self._driver(), signal.SIGKILL)
@@ -123,7 +129,7 @@ class Workshop:
                 return
 
     def end(self) -> None:
-        """End what is there."""
+        """End all processes."""
         for each in self.workers:
             each.end()
         if self.server is not None:
@@ -136,7 +142,7 @@ class Workshop:
             self.url, pid = self.server.pipe.recv()
             if pid:
                 return pid
-            time.sleep(0.2)  # it is being started again
+            time.sleep(0.2)  # the driver restarts
 
     def _start_server(self) -> None:
         self.server = _started(serve, self.settings)

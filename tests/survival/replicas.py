@@ -1,4 +1,4 @@
-"""Replicas as processes of their own, and what is in the organization that they serve."""
+"""Replicas as separate processes, and the test data of the organization that they serve."""
 
 import multiprocessing
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from tests.app.deployment_harness import OrganizationClient
 from tests.survival.replica import machine, replica, serve
 
 WITHIN = 30.0
-"""Seconds for one answer; generous, because machines are shared."""
+"""Seconds until one answer; generous, because machines are shared."""
 
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.survival.replica"])
-"""So that a replica that is started again and again need not load everything each time."""
+"""The fork server loads the modules once, so that repeated starts of a replica are fast."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Replica:
     address: str
 
     def kill(self) -> None:
-        """End it as a lost machine ends."""
+        """Kill the process, as when its machine is lost."""
         self.process.kill()
         self.process.join()
 
 
 @contextmanager
 def process(folder: Path, store_url: str | None = None) -> Iterator[Replica]:
-    """Run a replica for the length of the block; it is killed if it has not ended by itself."""
+    """Run a replica until the block ends; then kill it if it still runs."""
     here, there = _FORKS.Pipe()
     running = _FORKS.Process(target=serve, args=(folder, store_url, there), daemon=True)
     running.start()
@@ -54,7 +54,7 @@ def process(folder: Path, store_url: str | None = None) -> Iterator[Replica]:
 
 @contextmanager
 def two(how: str, folder: Path, store_url: str) -> Iterator[list[str]]:
-    """Serve one store by two replicas, as `threads` of this process or as `processes`; gives their addresses."""
+    """Serve one store by two replicas, as `threads` of this process or as `processes`; yields their addresses."""
     with ExitStack() as stack:
         folders = [machine(folder, name) for name in ("one", "two")]
         if how == "threads":
@@ -65,7 +65,7 @@ def two(how: str, folder: Path, store_url: str) -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class Pair:
-    """A user and a database that may be given to it: whether it is, is what a test changes."""
+    """A user and a database; tests assign and revoke the user's role on the database."""
 
     user: str
     principal: PrincipalId
@@ -76,14 +76,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is in the organization: its owner's token, and users who hold nothing yet, each with a database."""
+    """The test data of the organization: its owner's token, and users without roles, each with a database."""
 
     owner: str
     pairs: tuple[Pair, ...]
 
 
 def facts_in(deployment: Deployment, count: int) -> Facts:
-    """Make users and databases in the home organization, through no endpoint."""
+    """Create users and databases in the home organization, without using an endpoint."""
     place = OrganizationClient(httpx.Client(trust_env=False, timeout=30), deployment.home, "", {})
     owner = next(iter(deployment.home.control.snapshot.principals))
     return Facts(place.token(owner), tuple(_pair(place, number) for number in range(count)))

@@ -1,4 +1,7 @@
-"""The clock goes back: nothing that was ended begins again, dates are dates, and the log stays whole."""
+"""The clock is set back.
+
+Nothing that ended becomes valid again, dates are compared as dates, and the log stays intact.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -52,7 +55,7 @@ def place(deployment: Deployment) -> OrganizationClient:
 
 
 def may(place: OrganizationClient, who: PrincipalId) -> bool:
-    """Say whether somebody may describe the database."""
+    """Return whether a principal may describe the database."""
     caller = place.caller("vic")
     assert caller.principal == who
     return place.control.ask(Question(caller, "database.describe", ResourceId("raw"))).allowed

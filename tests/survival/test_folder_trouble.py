@@ -1,4 +1,7 @@
-"""The data folder cannot be written: nothing is acknowledged, what is asked is answered as it is, and it passes."""
+"""A data folder that cannot be written.
+
+No change is acknowledged, questions are still answered, and the server recovers afterwards.
+"""
 
 import resource
 import sqlite3
@@ -25,7 +28,7 @@ SOAK_ROUNDS = 8
 
 @contextmanager
 def locked(folder: Path, _: BaseProcess) -> Iterator[None]:
-    """Another process writes, and does not end."""
+    """Hold a write transaction in another process for the whole block."""
     with closing(sqlite3.connect(folder / "headgate.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -33,7 +36,7 @@ def locked(folder: Path, _: BaseProcess) -> Iterator[None]:
 
 @contextmanager
 def full(_: Path, server: BaseProcess) -> Iterator[None]:
-    """No file of the server's takes one byte more, as where a disk or a quota is full."""
+    """Keep every file of the server from growing, as when a disk or a quota is full."""
     assert server.pid is not None
     soft, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     try:
@@ -48,7 +51,7 @@ TROUBLES: dict[str, Callable[[Path, BaseProcess], AbstractContextManager[None]]]
 
 
 def made(folder: Path) -> tuple[Facts, int]:
-    """Make the facts; return them with the newest revision."""
+    """Create the test data; return it with the newest revision."""
     deployment = open_deployment(settings_of(folder, None))
     try:
         return facts_in(deployment, 1), deployment.home.control.snapshot.revision
@@ -73,14 +76,14 @@ def test_the_server_survives_repeated_trouble_of_its_data_folder(tmp_path: Path,
 
 
 def require_survival(tmp_path: Path, trouble: str, rounds: int) -> None:
-    """Bring trouble over the data folder of a server so often, and hold the log to what was acknowledged."""
+    """Cause the fault in a server's data folder `rounds` times, and compare the log with the acknowledged changes."""
     facts, revision = made(tmp_path)
     (pair,) = facts.pairs
     with process(tmp_path) as server, http() as connections:
         owner = Client(connections, server.address, facts.owner)
         for number in range(rounds):
             if number:
-                time.sleep(READY_FOR)  # so long an answer of `/readyz` about the store is good
+                time.sleep(READY_FOR)  # `/readyz` caches its result about the store for this time
             assert owner.give(pair).is_success
 
             with TROUBLES[trouble](tmp_path, server.process):
@@ -90,9 +93,12 @@ def require_survival(tmp_path: Path, trouble: str, rounds: int) -> None:
                 assert owner.send("GET", "/readyz").status_code == 503
                 assert owner.send("GET", "/healthz").status_code == 200
 
-            until(lambda: owner.take(pair).is_success, lambda: "it does not recover")
+            until(lambda: owner.take(pair).is_success, lambda: "the server does not recover")
             assert not owner.may(pair)
-            until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
+            until(
+                lambda: owner.send("GET", "/readyz").status_code == 200,
+                lambda: "the server does not become ready again",
+            )
 
     deployment = open_deployment(settings_of(tmp_path, None))
     try:

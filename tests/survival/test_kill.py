@@ -1,4 +1,4 @@
-"""`kill -9` while people change things over the API: what was acknowledged is there after a restart, and nothing half."""
+"""`kill -9` during API changes: after a restart every acknowledged change is there, and none is partial."""
 
 import random
 import time
@@ -27,7 +27,7 @@ ROUNDS = 5
 SOAK_PIECES, SOAK_ROUNDS = 4, 25
 WRITERS = 3
 WITHIN = 60.0
-"""Seconds for the first changes after a start; generous, because machines are shared."""
+"""Seconds until the first changes after a start; generous, because machines are shared."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def many_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def opened(folder: Path, store_url: str | None) -> Iterator[Deployment]:
-    """Open the deployment; when the block has ended, it is closed, and a checkpoint kept."""
+    """Open the deployment; when the block ends, close it, which writes a checkpoint."""
     deployment = open_deployment(settings_of(folder, store_url))
     try:
         yield deployment
@@ -46,20 +46,20 @@ def opened(folder: Path, store_url: str | None) -> Iterator[Deployment]:
 
 
 def write_until_killed(owner: Client, pair: Pair, told: Told) -> None:
-    """Give and take a database until nobody answers; take down what was acknowledged."""
+    """Assign and revoke a role until the server does not answer; record the acknowledged changes."""
     for what, act in cycle([("give", owner.give), ("take", owner.take)]):
         try:
             answer = act(pair)
         except httpx.TransportError:
             return
-        # What was written last before a kill, and not acknowledged, may be there already.
+        # The last write before a kill may be in the log although it was not acknowledged.
         assert answer.is_success or (what, answer.status_code) == ("take", 404), answer.text
         if answer.is_success:
             told.acknowledged(answer.json()["revision"], what, pair)
 
 
 def killed(server: Replica, facts: Facts, told: Told, changes: int, seconds: float) -> None:
-    """Write from several clients, and kill the server a while after so many changes were acknowledged."""
+    """Write from several clients, and kill the server some time after `changes` changes were acknowledged."""
     with http() as connections, ThreadPoolExecutor(WRITERS) as threads:
         owner = Client(connections, server.address, facts.owner)
         done = [threads.submit(write_until_killed, owner, pair, told) for pair in facts.pairs]
@@ -73,7 +73,10 @@ def killed(server: Replica, facts: Facts, told: Told, changes: int, seconds: flo
 
 
 def is_whole(deployment: Deployment, facts: Facts, after: int, told: Told) -> bool:
-    """Hold a log to what was acknowledged, and to itself; it says what the newest facts and every checkpoint say."""
+    """Check a log against the acknowledged changes and its own hash chain, the newest facts and every checkpoint.
+
+    Returns whether there is a checkpoint.
+    """
     store = deployment.stores.log(deployment.home.id)
     assert isinstance(store, SqlStore)
     store.verify()
@@ -89,7 +92,10 @@ def is_whole(deployment: Deployment, facts: Facts, after: int, told: Told) -> bo
 
 
 def kill_again_and_again(folder: Path, store_url: str | None, rounds: int, seed: int) -> int:
-    """Kill a server while it writes, look at what it left, and start it on that; return how much it acknowledged."""
+    """Repeat: kill a server while it writes, check the store, restart on it.
+
+    Return the number of acknowledged changes.
+    """
     chance, told, checkpoints = random.Random(seed), Told(), 0  # noqa: S311 (a fixed seed, to repeat a failure)
     with opened(folder, store_url) as deployment:
         facts, after = facts_in(deployment, WRITERS), deployment.home.control.snapshot.revision

@@ -1,4 +1,4 @@
-"""A failover that loses acknowledged entries, seen over HTTP: no replica answers or writes with what was lost."""
+"""A failover that loses acknowledged log entries, seen over HTTP: no replica answers or writes based on them."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ Run = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Served:
-    """The facts, the owner at each server, and what alters the store behind them."""
+    """The test data, the owner at each server, and a function that changes the store without the servers."""
 
     facts: Facts
     root: ResourceId
@@ -29,12 +29,12 @@ class Served:
     run: Run
 
     def lose(self) -> None:
-        """Lose the newest entry of the organization's log, as a failover to a standby that lags does."""
+        """Delete the newest entry of the organization's log, as a failover to a lagging standby does."""
         named = f"log_id = '{self.root}'"
         self.run(f"DELETE FROM log WHERE {named} AND revision = (SELECT max(revision) FROM log WHERE {named})")
 
     def damage(self) -> None:
-        """Alter the newest entry, so that no other follows from the one before it."""
+        """Alter the newest entry, so that it no longer follows from the entry before it."""
         named = f"log_id = '{self.root}'"
         where = f"{named} AND revision = (SELECT max(revision) FROM log WHERE {named})"
         self.run(f"UPDATE log SET hash = 'x', previous_hash = 'y' WHERE {where}")

@@ -1,4 +1,4 @@
-"""Two replicas on one PostgreSQL, and one server on SQLite: what one of them has acknowledged, all of them obey."""
+"""Two replicas on one PostgreSQL, and one server on SQLite: a change that one acknowledges is effective on all."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,17 +23,17 @@ PAIRS = 5
 
 @dataclass(frozen=True)
 class Served:
-    """One deployment: where its facts were made, its store, and clients of every replica as its owner."""
+    """A deployment: the folder of its test data, its store, and the test data."""
 
     folder: Path
     store_url: str | None
     facts: Facts
     revision: int
-    """The newest one before anybody raced."""
+    """The newest revision before the race."""
 
 
 def prepared(folder: Path, store_url: str | None) -> Served:
-    """Make the facts, and close the deployment, so that others can open it."""
+    """Create the test data, and close the deployment, so that others can open it."""
     deployment = open_deployment(settings_of(folder, store_url))
     facts = facts_in(deployment, PAIRS)
     revision = deployment.home.control.snapshot.revision
@@ -43,7 +43,7 @@ def prepared(folder: Path, store_url: str | None) -> Served:
 
 @contextmanager
 def clients(how: str, served: Served) -> Iterator[list[Client]]:
-    """Serve it and give the owner at each replica."""
+    """Serve the deployment, and yield the owner's client at each replica."""
     with http() as connections:
         if how == "sqlite":
             with replica(served.folder) as address:
@@ -66,7 +66,7 @@ def owners(how: str, served: Served) -> Iterator[list[Client]]:
 
 
 def raced(how: str, served: Served, operations: int, seed: int = 5, *, others: bool = True) -> int:
-    """Race, hold the log to what the clients were told, and return how many revokes the next check elsewhere obeyed."""
+    """Race, compare the log with the responses, and return the number of revokes that the next check obeyed."""
     with clients(how, served) as owners:
         told = Race(owners, served.facts.pairs, operations, seed, others=others).run()
         revisions = {each.send("GET", "/api/v1/me").json()["revision"] for each in owners}
@@ -80,7 +80,7 @@ def raced(how: str, served: Served, operations: int, seed: int = 5, *, others: b
     finally:
         deployment.close()
     assert told.operations == operations
-    # The first pair has many writers, so that no check of it says which of them came last.
+    # The first pair has many writers, so no check can know which write was the last.
     shared = served.facts.pairs[0].user
     revokes = sum(what == "take" and user != shared for what, user in told.written.values())
     count(f"{how}: {operations} operations that race, {revokes} revokes, each obeyed by the next check elsewhere")
@@ -88,7 +88,7 @@ def raced(how: str, served: Served, operations: int, seed: int = 5, *, others: b
 
 
 def at_once(owners: list[Client], call: Callable[[Client], httpx.Response]) -> list[httpx.Response]:
-    """Return the answers to two calls that are sent together, to a replica each where there are two."""
+    """Return the answers to two simultaneous calls, one to each replica if there are two."""
     with ThreadPoolExecutor(2) as threads:
         return list(threads.map(call, [owners[0], owners[-1]]))
 

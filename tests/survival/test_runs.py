@@ -1,4 +1,4 @@
-"""Workers, the driver and the server are killed at random moments: runs end as they should, and tables are as they would be."""
+"""Workers, the driver and the server are killed at random moments: all runs and tables end as without the kills."""
 
 import random
 import time
@@ -20,10 +20,10 @@ from tests.survival.replicas import WITHIN
 
 KILLS = ("worker", "driver", "worker", "server", "worker")
 SOAK_KILLS = 17
-"""Of each of three tries."""
+"""The kills of each of three tests."""
 BASE = 1_000
 LONG = 360.0
-"""Seconds for what is under way to come to its end after a kill; generous, because machines are shared."""
+"""Seconds until the running work ends after a kill; generous, because machines are shared."""
 
 PIPELINES: dict[str, dict[str, Any]] = {
     "total": {"into": "lake.raw.total", "sql": "SELECT sum(n) AS n FROM lake.raw.base"},
@@ -38,7 +38,7 @@ PIPELINES: dict[str, dict[str, Any]] = {
 
 
 class Owner:
-    """The owner of a workshop, at whatever address its server has now."""
+    """The owner of a deployment, at the current address of its server."""
 
     def __init__(self, workshop: Workshop, token: str) -> None:
         self.workshop = workshop
@@ -46,7 +46,7 @@ class Owner:
         self._http = httpx.Client(trust_env=False, timeout=WITHIN, headers={"authorization": f"Bearer {token}"})
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the answer to a call."""
+        """Return the JSON response to a call."""
         answer = self._http.request(method, f"{self.workshop.url}/api/v1{path}", json=body)
         assert answer.is_success, answer.text
         return answer.json()
@@ -80,7 +80,7 @@ def owner(toolchain: Toolchain, tmp_path: Path, postgres_url: str, free_port: in
 
 
 def survived(owner: Owner, kills: list[str], seed: int) -> None:
-    """Kill while runs are under way, and hold what became of them to what would have."""
+    """Kill processes while runs are running, and compare the runs and tables with the expected result."""
     chance, queued = random.Random(seed), list[str]()  # noqa: S311 (a test's)
     for what in kills:
         queued += [owner.call("POST", f"/pipelines/{name}/runs")["run"] for name in PIPELINES]

@@ -1,4 +1,4 @@
-"""A log that is opened while another replica writes to it."""
+"""Opening a log while another replica writes to it."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from tests.fakes.store import FakeStores
 
 
 class SlowEngine:
-    """Begins engines, each not before it may."""
+    """An engine factory that waits until `may_begin` is set."""
 
     def __init__(self) -> None:
         self.beginning = threading.Event()
@@ -42,7 +42,7 @@ def test_an_opened_log_is_as_new_as_the_latest_request_for_it() -> None:
             RoleRevoked(small_organization.ADMIN, "admin", small_organization.ROOT)
         )
         second = threads.submit(newest)
-        # Long enough for the second one to have looked which logs are open.
+        # Long enough for the second request to look up the open logs.
         threading.Event().wait(0.2)
         slow.may_begin.set()
 

@@ -1,4 +1,7 @@
-"""The store is gone, silent, locked or read-only: nothing is allowed and nothing acknowledged, and it passes."""
+"""A store that is stopped, silent, locked or read-only.
+
+Nothing is allowed, nothing is acknowledged, and the server recovers afterwards.
+"""
 
 import tempfile
 import threading
@@ -54,14 +57,14 @@ def server() -> Iterator[OwnServer]:
 
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store gives up sooner here than in earnest, so that the tests do not last as long."""
+    """Shorten the store's timeouts, so that the tests take less time."""
     monkeypatch.setattr(postgresql.TimeoutConnection, "patience", 1.0)
     monkeypatch.setattr(postgresql, "CONNECT_SECONDS", 2)
     monkeypatch.setattr(postgresql, "LIMITS", "-c statement_timeout=1s -c lock_timeout=1s")
 
 
 class Deployed:
-    """A deployment of one replica, with its facts and its owner."""
+    """A deployment with one replica, its test data and its owner."""
 
     def __init__(self, folder: Path, store_url: str | None, facts: Facts, owner: Client, revision: int) -> None:
         self.folder = folder
@@ -71,7 +74,7 @@ class Deployed:
         self.revision = revision
 
     def log(self) -> dict[int, tuple[str, str]]:
-        """Return what the log, which is whole, says was done after the facts were made."""
+        """Return the operations in the log after the test data, and verify the log."""
         deployment = open_deployment(settings_of(machine(self.folder, "later"), self.store_url))
         try:
             store = deployment.stores.log(deployment.home.id)
@@ -95,7 +98,10 @@ def deployed(server: OwnServer, tmp_path: Path) -> Iterator[Deployed]:
 
 @contextmanager
 def writing(deployed: Deployed) -> Iterator[Told]:
-    """Give and take a database without end; gives what was acknowledged, whole when the block has ended."""
+    """Assign and revoke a role repeatedly.
+
+    Yields the record of acknowledged changes, which is complete after the block.
+    """
     told, ended, pair = Told(), threading.Event(), deployed.facts.pairs[1]
 
     def write() -> None:
@@ -116,7 +122,7 @@ def writing(deployed: Deployed) -> Iterator[Told]:
 
 
 def is_unavailable(answer: httpx.Response) -> bool:
-    """Hold an answer to being none, and to say when to come again."""
+    """Require that an answer is a 503 with a `Retry-After` header."""
     assert answer.status_code == 503, (answer.request.url, answer.status_code, answer.text)
     assert int(answer.headers["retry-after"]) > 0
     return True
@@ -135,14 +141,14 @@ def test_every_call_is_unavailable_during_store_trouble_and_no_change_is_lost(
 def test_the_server_survives_repeated_trouble_of_its_store(deployed: Deployed, server: OwnServer, trouble: str) -> None:
     acknowledged = 0
     for _ in range(SOAK_ROUNDS):
-        time.sleep(READY_FOR)  # so long an answer of `/readyz` about the store is good
+        time.sleep(READY_FOR)  # `/readyz` caches its result about the store for this time
         acknowledged += require_survival(deployed, server, trouble)
 
     count(f"PostgreSQL {trouble}: {SOAK_ROUNDS} times under load, {acknowledged} acknowledged changes, none lost")
 
 
 def require_survival(deployed: Deployed, server: OwnServer, trouble: str) -> int:
-    """Bring trouble over the store while a client writes; return how many changes were acknowledged."""
+    """Cause the fault in the store while a client writes; return the number of acknowledged changes."""
     owner, pair = deployed.owner, deployed.facts.pairs[0]
     given = owner.give(pair)
     assert owner.may(pair)
@@ -156,9 +162,9 @@ def require_survival(deployed: Deployed, server: OwnServer, trouble: str) -> int
             with ThreadPoolExecutor(len(sent)) as threads:
                 assert all(threads.map(lambda each: is_unavailable(each()), sent))
             assert owner.send("GET", "/healthz").status_code == 200
-        until(lambda: asker.ask(pair).status_code == 200, lambda: "it does not recover")
+        until(lambda: asker.ask(pair).status_code == 200, lambda: "the server does not recover")
         assert owner.may(pair)
-        until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
+        until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "the server does not become ready again")
         taken = owner.take(pair)
         assert not owner.may(pair)
 
@@ -181,9 +187,9 @@ def test_a_change_is_refused_and_reads_are_current_while_the_store_is_read_only(
         assert is_unavailable(owner.take(pair))
         assert is_unavailable(owner.send("GET", "/readyz"))
         assert owner.may(pair)
-    until(lambda: owner.take(pair).is_success, lambda: "it does not recover")
+    until(lambda: owner.take(pair).is_success, lambda: "the server does not recover")
     assert not owner.may(pair)
-    until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "it is never ready again")
+    until(lambda: owner.send("GET", "/readyz").status_code == 200, lambda: "the server does not become ready again")
 
     assert "read-only" in caplog.text
     assert pair.principal not in caplog.text
