@@ -1,1 +1,1 @@
-"""An airline's data, moved by pipelines under the rights of people: `make story` tells it."""
+"""An example: an airline's data, moved by pipelines with the privileges of several people; `make story` runs it."""

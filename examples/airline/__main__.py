@@ -1,4 +1,4 @@
-"""`python -m examples.airline`: tells the story on a fresh data folder; ends with 1 if anything was unexpected."""
+"""`python -m examples.airline`: runs the example on a fresh data folder; exits with 1 if a result was unexpected."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ CHAPTERS: dict[str, Chapter] = {"nekt": nekt_chapter.tell, "onehouse": onehouse_
 
 
 def main() -> int:
-    """Tell it and return the exit code."""
+    """Run the example and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=CHAPTERS, help="one of the chapters")
     only = parser.parse_args().only

@@ -1,4 +1,7 @@
-"""Under the Nekt model: levels on layers and tables, and pipelines that are as open as their weakest table."""
+"""The chapter under the Nekt model.
+
+Users hold levels on layers and tables, and a pipeline is only as accessible as the least accessible of its tables.
+"""
 
 import time
 from pathlib import Path
@@ -16,7 +19,7 @@ _SEATS = 99
 
 
 def tell(world: World) -> None:
-    """Tell the chapter."""
+    """Run the chapter."""
     story, outside = world.story, world.outside
     story.chapter(
         "Under the Nekt model: ada owns the workspace, ed moves data, dee works in raw, vic looks, sam is new"
@@ -39,7 +42,7 @@ def tell(world: World) -> None:
 
 def _make(story: Story, ada: Person, outside: Outside) -> None:
     for layer in ("raw", "trusted"):
-        story.step("ada", f"makes the layer {layer}", lambda name=layer: _called(ada, "/databases", {"name": name}))
+        story.step("ada", f"creates the layer {layer}", lambda name=layer: _called(ada, "/databases", {"name": name}))
     connections: dict[str, Any] = {
         "airline_files": {"folder": str(outside.files)},
         "exports": {"folder": str(outside.exports)},
@@ -53,13 +56,13 @@ def _make(story: Story, ada: Person, outside: Outside) -> None:
     for name, place in connections.items():
         story.step(
             "ada",
-            f"makes the connection {name}",
+            f"creates the connection {name}",
             lambda n=name, p=place: _called(ada, "/connections", {"name": n, **p}),
         )
     held = [("ed", "editor", "lake.raw"), ("ed", "editor", "lake.trusted"), ("dee", "editor", "lake.raw")]
     held += [("vic", "viewer", "lake.trusted"), *(("ed", "connection_user", name) for name in connections)]
     for grant in held:
-        story.step("ada", "gives", lambda g=grant: ada.give(*g))
+        story.step("ada", "assigns a role", lambda g=grant: ada.give(*g))
 
 
 def _load(story: Story, ed: Person) -> None:
@@ -83,9 +86,11 @@ def _refine(story: Story, ed: Person, files: Path) -> None:
         story.step("ed", f"runs {name}", lambda n=name: ed.run(n), "succeeded")
     repaint(files / "planes.csv", _SEATS, _REPAINTED)
     for name in ("load_flights", "planes_history", "busiest_planes"):
-        story.step("ed", f"runs {name}, with {_REPAINTED} planes delivered anew", lambda n=name: ed.run(n), "succeeded")
+        story.step(
+            "ed", f"runs {name}, with {_REPAINTED} planes delivered again", lambda n=name: ed.run(n), "succeeded"
+        )
     versions = "SELECT count(*) FROM lake.trusted.planes_history WHERE NOT is_current"
-    story.step("ed", "counts the versions that have ended", lambda: _expect(ed, versions, _REPAINTED))
+    story.step("ed", "counts the versions that are no longer current", lambda: _expect(ed, versions, _REPAINTED))
     planes = f"SELECT count(*) FROM lake.raw.planes WHERE seats = {_SEATS}"
     story.step("ed", "counts the planes with other seats", lambda: _expect(ed, planes, _REPAINTED))
 
@@ -110,7 +115,7 @@ def _refuse(story: Story, people: tuple[Person, ...]) -> None:
     ed, dee, vic, sam = people
     story.step(
         "dee",
-        "runs load_flights: its tables lie in raw, where she may edit",
+        "runs load_flights: its tables are in raw, where she may edit",
         lambda: dee.run("load_flights"),
         "succeeded",
     )
@@ -137,26 +142,26 @@ def _refuse(story: Story, people: tuple[Person, ...]) -> None:
 
 
 def _lose_rights(story: Story, ada: Person, ed: Person, dee: Person) -> None:
-    story.step("ada", "takes trusted from ed", lambda: ada.take("ed", "editor", "lake.trusted"))
+    story.step("ada", "revokes ed's role on trusted", lambda: ada.take("ed", "editor", "lake.trusted"))
     story.step(
-        "ada", "runs delays_by_carrier, whose runs use ed's rights", lambda: ada.run("delays_by_carrier"), REFUSED
+        "ada", "runs delays_by_carrier, whose runs use ed's privileges", lambda: ada.run("delays_by_carrier"), REFUSED
     )
-    story.step("ada", "gives it back", lambda: ada.give("ed", "editor", "lake.trusted"))
+    story.step("ada", "assigns the role again", lambda: ada.give("ed", "editor", "lake.trusted"))
     story.step("ada", "runs delays_by_carrier again", lambda: ada.run("delays_by_carrier"), "succeeded")
     story.step("ed", "saves every_pair, which takes long", lambda: ed.save("every_pair"))
-    story.step("ada", "takes raw from ed while every_pair runs", lambda: _taken_while_running(ada, ed), REFUSED)
+    story.step("ada", "revokes ed's role on raw while every_pair runs", lambda: _taken_while_running(ada, ed), REFUSED)
     story.step("ada", "looks for what every_pair wrote", lambda: _tables(ada, "every_pair"), "done: 0")
-    story.step("ada", "gives it back", lambda: ada.give("ed", "editor", "lake.raw"))
+    story.step("ada", "assigns the role again", lambda: ada.give("ed", "editor", "lake.raw"))
     story.step("dee", "saves copy_of_airlines", lambda: dee.save("copy_of_airlines"))
     story.step("ada", "removes dee", lambda: _called(ada, "/users/dee", method="DELETE"))
     story.step(
         "ada",
-        "runs copy_of_airlines, whose runs use dee's rights",
+        "runs copy_of_airlines, whose runs use dee's privileges",
         lambda: _waits(ada, "copy_of_airlines"),
         "queued: run-as",
     )
     story.step(
-        "ed", "saves copy_of_airlines, and the run goes on", lambda: _goes_on(ed, "copy_of_airlines"), "succeeded"
+        "ed", "saves copy_of_airlines, and the run continues", lambda: _goes_on(ed, "copy_of_airlines"), "succeeded"
     )
 
 
@@ -202,7 +207,7 @@ def _rows_at(port: int | None) -> Outcome:
 
 
 def _undeclared(ed: Person, changes: dict[str, Any]) -> Outcome:
-    # What dee has loaded has set it going, and a pipeline that runs is not changed.
+    # The run of load_flights by dee has triggered the pipeline, and a pipeline cannot be changed while it runs.
     ed.idle("delays_by_carrier")
     try:
         return Outcome("saved", ed.save("delays_by_carrier", changes))

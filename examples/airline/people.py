@@ -1,4 +1,4 @@
-"""The people of the story, and what they do through the endpoints: call the API, save and run pipelines, ask Spark."""
+"""The people of the example: they call the API, save and run pipelines, and query Spark."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 WITHIN = 300.0
-"""Seconds that a run may take here; generous, because machines are shared."""
+"""Seconds that a run may take; generous, because machines are shared."""
 _WAITING = ("queued", "running")
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a token of one organization, which has no name where it is the deployment's first.
+    """A user with a token of one organization; the name of the deployment's first organization is empty.
 
-    `definitions` is the folder of the pipelines that they save.
+    `definitions` is the folder of the pipelines that the user saves.
     """
 
     name: str
@@ -49,15 +49,15 @@ class Person:
         return f"{name} holds {role} on {resource}"
 
     def take(self, name: str, role: str, resource: str) -> None:
-        """Take a role back."""
+        """Revoke a role."""
         self.call("DELETE", "/assignments", subject=name, role=role, resource=resource)
 
     def save(self, pipeline: str, changes: Mapping[str, Any] | None = None, place: str | None = None) -> str:
-        """Save a pipeline's definition, perhaps with changes, perhaps below a place."""
+        """Save a pipeline's definition, optionally with changes, and optionally in a project or on a resource."""
         written = yaml.safe_load((self.definitions / f"{pipeline}.yaml").read_text(encoding="utf-8"))
         query = {"project": place} if place else {}
         self.call("PUT", f"/pipelines/{pipeline}", {**written, **(changes or {})}, **query)
-        return f"its runs use the rights of {self.name}"
+        return f"its runs use the privileges of {self.name}"
 
     def start(self, pipeline: str) -> str:
         """Start a run and return its id."""
@@ -72,16 +72,16 @@ class Person:
         return ended(self.until(run, lambda shown: shown["state"] not in _WAITING))
 
     def until(self, run: str, reached: Callable[[Mapping[str, Any]], Any]) -> Mapping[str, Any]:
-        """Return a run as it is shown once it is as wanted. Raises `TimeoutError`."""
+        """Return a run once it satisfies the predicate. Raises `TimeoutError`."""
         shown: Mapping[str, Any] = self.awaited(lambda: self.call("GET", f"/runs/{run}"), reached)
         return shown
 
     def idle(self, pipeline: str) -> None:
-        """Wait until no run of a pipeline is under way. Raises `TimeoutError`."""
+        """Wait until no run of a pipeline is queued or running. Raises `TimeoutError`."""
         self.awaited(lambda: self._runs(pipeline), lambda runs: all(each["state"] not in _WAITING for each in runs))
 
     def first_run(self, pipeline: str, trigger: str) -> Mapping[str, Any]:
-        """Return the first run of a pipeline that began in this way, once there is one. Raises `TimeoutError`."""
+        """Return the first run of a pipeline with this trigger, once there is one. Raises `TimeoutError`."""
 
         def found() -> list[Mapping[str, Any]]:
             return [each for each in self._runs(pipeline) if each["trigger"] == trigger]
@@ -92,11 +92,11 @@ class Person:
         return list(self.call("GET", "/runs", pipeline=pipeline)["items"])
 
     def awaited(self, look: Callable[[], Any], reached: Callable[[Any], Any]) -> Any:
-        """Return what is seen once it is as wanted. Raises `TimeoutError`."""
+        """Return the result of `look` once it satisfies the predicate. Raises `TimeoutError`."""
         deadline = time.monotonic() + WITHIN
         while not reached(seen := look()):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"not so after {WITHIN:.0f} s: {seen}")
+                raise TimeoutError(f"not as expected after {WITHIN:.0f} s: {seen}")
             time.sleep(0.2)
         return seen
 
@@ -120,7 +120,7 @@ class Person:
 
     @cached_property
     def spark(self) -> "SparkSession":
-        """One live session through the stock Spark Connect client."""
+        """A live session of the stock Spark Connect client."""
         from headgate.spark.sql.client import connect
 
         return connect(self.spark_port, self.token)
@@ -138,7 +138,7 @@ class Person:
 
 
 def ended(shown: Mapping[str, Any]) -> Outcome:
-    """Return how a run ended, in the words of its log."""
+    """Return the outcome of a run, with the reason or the last line of its log."""
     return (
         Outcome(shown["state"], shown.get("why") or _last(shown))
         if shown["state"] != REFUSED

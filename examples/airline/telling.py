@@ -1,4 +1,4 @@
-"""A story in steps: each says who does what, what is expected, and what happened."""
+"""A story in steps: each step prints the person, the action, the expected result and the actual result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ REFUSED: Final = "refused"
 
 
 class RefusedError(Exception):
-    """An endpoint said no; the message is its own."""
+    """An endpoint has refused a request; the message is the endpoint's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a step ended: `done`, `refused`, or the state of the run that it was about; in its own words."""
+    """The result of a step: `done`, `refused`, or the state of a run; with the message of the endpoint or run."""
 
     state: str
     words: str = ""
@@ -30,11 +30,14 @@ class Story:
         self.unexpected = 0
 
     def chapter(self, title: str) -> None:
-        """Begin a chapter."""
+        """Print the title of a chapter."""
         say(f"\n{title}\n")
 
     def step(self, who: str, what: str, act: Callable[[], Outcome | str | None], expects: str = DONE) -> None:
-        """Do something and tell how it ended. `expects` is a state, or a state and words: `refused: ... run-as ...`."""
+        """Run a step and print its result.
+
+        `expects` is a state, or a state and a part of the message: `refused: run-as`.
+        """
         with console.status(f"{who} {what}"):
             outcome = _outcome(act)
         state, _, words = expects.partition(": ")
@@ -45,7 +48,7 @@ class Story:
         say(f"{mark:<7}{who:<6}{what}\n{'':13}expected {expects}; {outcome.state}{_said(outcome.words)}")
 
     def missing(self, what: str, why: str) -> None:
-        """Say what this machine has not, so that the steps with it are left out."""
+        """Print that steps are left out because the machine lacks something."""
         say(f"  --   {what}: left out, {why}")
 
     def close(self) -> int:

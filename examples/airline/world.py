@@ -1,4 +1,4 @@
-"""What a story happens in: a server on a fresh data folder, what lies outside of it, and its people."""
+"""The set-up of the story: a server on a fresh data folder, the systems outside of the lake, and the people."""
 
 import secrets
 from collections.abc import Callable
@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class World:
-    """Handed from chapter to chapter."""
+    """The set-up, which all chapters share."""
 
     server: Server
     outside: Outside
@@ -32,7 +32,7 @@ class World:
         return Person(name, token, "", self.server.url, self.server.gateway_port, HERE / model)
 
     def founded(self, organization: str, model: str, owner: str) -> Person:
-        """Begin another organization under a model, as the deployment's own doing, and return who owns it."""
+        """Create another organization under a model, as the deployment's operator, and return its owner."""
         id = PrincipalId(new_id("p"))
         founding = OrganizationSpec(ResourceId(new_id("o")), organization, id, owner, model)
         made = create_organization(self.server.deployment.organizations, founding)
@@ -40,7 +40,10 @@ class World:
         return Person(owner, _token(made, id), organization, address, self.server.gateway_port, HERE / model)
 
     def joined(self, owner: Person, name: str) -> Person:
-        """Return a new user of the owner's organization. Their token is the deployment's doing: not every model has one who may."""
+        """Return a new user of the owner's organization.
+
+        The deployment issues the user's token, because not every model has a role that may.
+        """
         id = PrincipalId(owner.call("POST", "/users", {"name": name, "role": "member"})["id"])
         deployment = self.server.deployment
         organization = deployment.organizations.find(owner.organization) if owner.organization else deployment.home

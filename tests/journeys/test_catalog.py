@@ -32,7 +32,7 @@ def _catalog(world: DeploymentHarness, who: str, place: OrganizationClient | Non
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    """A deployment in which `ed` edits `raw` and cannot discover `hidden` with its table `salaries` and view `wages`."""
+    """A deployment in which `ed` edits `raw` and cannot discover `hidden`, its table `salaries` and view `wages`."""
     folder: Path = tmp_path_factory.mktemp("world")
     with world_in(folder) as opened:
         opened.add("ed")
