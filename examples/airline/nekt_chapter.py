@@ -62,7 +62,7 @@ def _make(story: Story, ada: Person, outside: Outside) -> None:
     held = [("ed", "editor", "lake.raw"), ("ed", "editor", "lake.trusted"), ("dee", "editor", "lake.raw")]
     held += [("vic", "viewer", "lake.trusted"), *(("ed", "connection_user", name) for name in connections)]
     for grant in held:
-        story.step("ada", "assigns a role", lambda g=grant: ada.give(*g))
+        story.step("ada", "gives", lambda g=grant: ada.give(*g))
 
 
 def _load(story: Story, ed: Person) -> None:

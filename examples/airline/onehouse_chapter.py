@@ -48,11 +48,11 @@ def _make(story: Story, omar: Person, outside: Outside) -> None:
         {"name": "late_folder", "folder": str(outside.late), "project": _PROJECT},
     )
     for name in ("sara", "tess", "dan"):
-        story.step("omar", "assigns a role", lambda n=name: omar.give(n, "member", _PROJECT))
+        story.step("omar", "gives", lambda n=name: omar.give(n, "member", _PROJECT))
     held = [("sara", "user", "small"), ("sara", "CREATE_TABLE", "lake.late"), ("sara", "INSERT", "lake.late")]
     held += [("sara", "connection_user", "late_folder"), ("tess", "user", "small")]
     for grant in held:
-        story.step("omar", "assigns a role", lambda g=grant: omar.give(*g))
+        story.step("omar", "gives", lambda g=grant: omar.give(*g))
     story.step("omar", "saves the source late_files", lambda: omar.save("late_files", place=_PROJECT))
     story.step("omar", "assigns sara a role on it", lambda: omar.give("sara", "user", "late_files"))
 
@@ -94,7 +94,7 @@ def _tend(story: Story, people: tuple[Person, ...]) -> None:
         REFUSED,
     )
     for privilege in ("ALTER", "DESCRIBE"):
-        story.step("omar", "assigns a role", lambda p=privilege: omar.give("tess", p, _TABLE))
+        story.step("omar", "gives", lambda p=privilege: omar.give("tess", p, _TABLE))
     before = _files(omar)
     story.step("tess", "saves compact_flights", lambda: tess.save("compact_flights", place=_TABLE))
     story.step("tess", "runs compact_flights", lambda: tess.run(_SERVICE), "succeeded")
@@ -111,7 +111,7 @@ def _tend(story: Story, people: tuple[Person, ...]) -> None:
 def _ask(story: Story, people: tuple[Person, ...]) -> None:
     omar, dan, nina = people
     story.step("dan", "counts the late flights", lambda: str(dan.value(_COUNT)), REFUSED)
-    story.step("omar", "assigns a role", lambda: omar.give("dan", "SELECT", "lake.late"))
+    story.step("omar", "gives", lambda: omar.give("dan", "SELECT", "lake.late"))
     story.step("dan", "counts the late flights", _counted(dan, 3 * _PART))
     story.step(
         "dan", "deletes from them: SELECT is not DELETE", lambda: str(dan.rows(f"DELETE FROM {_TABLE}")), REFUSED
