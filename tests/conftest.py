@@ -53,7 +53,11 @@ _OUTER_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_story.py")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--update`, which writes generated files instead of comparing them, and `--half`."""
     parser.addoption("--update", action="store_true", help="write generated files again instead of comparing them")
-    parser.addoption("--half", choices=("outer", "inner"), help="only one half of the tests: the two run side by side")
+    parser.addoption(
+        "--half",
+        choices=("outer", "inner"),
+        help="run only one half of the tests; the two halves can run at the same time",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -101,7 +101,7 @@ def binaries() -> Path:
         return folders[0]
     if _IN_CI:
         pytest.fail("PostgreSQL is not installed", pytrace=False)
-    pytest.skip("there is no PostgreSQL here; install the package `postgresql`")
+    pytest.skip("PostgreSQL is not installed; install the package `postgresql`")
 
 
 def start_server(folder: Path, port: int = 0) -> PostgresServer:

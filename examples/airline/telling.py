@@ -62,7 +62,7 @@ def _outcome(act: Callable[[], Outcome | str | None]) -> Outcome:
         result = act()
     except RefusedError as error:
         return Outcome(REFUSED, " ".join(str(error).split()))
-    except Exception as error:  # noqa: BLE001 (whatever breaks is a step that did not end as expected)
+    except Exception as error:  # noqa: BLE001 (any error is an unexpected result of the step)
         return Outcome("broke", f"{type(error).__name__}: {' '.join(str(error).split())}")
     return result if isinstance(result, Outcome) else Outcome(DONE, result or "")
 

@@ -49,7 +49,7 @@ def test_a_case_that_hangs_is_ended(tmp_path: Path) -> None:
         State(3, BEFORE.pointers, BEFORE.databases, {"/w/a": (1, 2)}),
         State(3, BEFORE.pointers, BEFORE.databases, {"/w/a": (1, 1), "/data/b": (0, 0)}),
     ],
-    ids=["a fact", "a commit", "a table gone", "a file gone", "a file written again", "a file more"],
+    ids=["a fact", "a commit", "a deleted table", "a deleted file", "a rewritten file", "an added file"],
 )
 def test_each_kind_of_change_is_an_effect(after: State) -> None:
     assert effects(BEFORE, after)

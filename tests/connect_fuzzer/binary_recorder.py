@@ -80,7 +80,7 @@ def _fault(spark: Any, request: Any) -> str:
     """Return Spark's error for a call, or an empty text."""
     try:
         spark._client.to_table(request.plan, {})
-    except Exception as error:  # noqa: BLE001 (each is shown)
+    except Exception as error:  # noqa: BLE001 (the caller prints each error)
         function = request.plan.root.project.expressions[0].unresolved_function.function_name
         return f"{function}: {str(error).splitlines()[0]}"
     return ""

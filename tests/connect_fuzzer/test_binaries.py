@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from google.protobuf.message import Message
-from pyspark.sql.connect import functions as F  # noqa: N812 (as everywhere)
+from pyspark.sql.connect import functions as F  # noqa: N812 (the usual name)
 
 import headgate.spark
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN

@@ -42,7 +42,7 @@ def test_most_mutants_are_still_messages_and_some_are_not() -> None:
 
 
 def test_changed_bytes_differ_and_stay_short() -> None:
-    chance = random.Random(1)  # noqa: S311 (a test's)
+    chance = random.Random(1)  # noqa: S311 (random numbers of a test)
 
     assert all(len(change_bytes(b"x" * 100, chance)) < 600 for _ in range(300))
     assert sum(change_bytes(b"abcdefgh", chance) == b"abcdefgh" for _ in range(300)) < 30

@@ -88,7 +88,7 @@ class TestAServer:
             assert (before, url.scheme, server.get("/healthz").status_code) == ("one", "https", 200)
 
     def test_a_server_that_would_send_tokens_in_the_clear_does_not_start(self, tmp_path: Path) -> None:
-        with operated(tmp_path, HEADGATE_BIND="0.0.0.0") as server:  # noqa: S104 (the point)
+        with operated(tmp_path, HEADGATE_BIND="0.0.0.0") as server:  # noqa: S104 (the setting under test)
             assert server.process.wait(60) == 1
 
         assert "HEADGATE_INSECURE_HTTP=1" in server.err.read_text(encoding="utf-8")

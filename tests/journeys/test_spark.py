@@ -393,7 +393,7 @@ def views(owner: Person, **texts: str) -> Iterator[None]:
 class _UnderWay(threading.Event):
     """An event that is set when Spark reports running tasks of a statement."""
 
-    def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: FBT001 (as it is called)
+    def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: FBT001 (PySpark's signature)
         if inflight_tasks:
             self.set()
 

@@ -15,14 +15,14 @@ _NOT_ALL: Final = "sandbox of Spark's processes:"
 def is_full() -> bool:
     """Return whether the machine enforces the full sandbox. Under `CI`, fail if it does not."""
     level, why = find_level()
-    assert level is SandboxLevel.FULL or not IN_CI, f"this machine enforces no full sandbox: {why}"
+    assert level is SandboxLevel.FULL or not IN_CI, f"this machine does not enforce the full sandbox: {why}"
     return level is SandboxLevel.FULL
 
 
 def require_full() -> None:
     """Skip the test if the machine does not enforce the full sandbox; under `CI`, fail it."""
     if not is_full():
-        pytest.skip(f"this machine enforces no full sandbox: {find_level()[1]}")
+        pytest.skip(f"this machine does not enforce the full sandbox: {find_level()[1]}")
 
 
 def require_said(output: str) -> None:

@@ -81,7 +81,7 @@ def owner(toolchain: Toolchain, tmp_path: Path, postgres_url: str, free_port: in
 
 def survived(owner: Owner, kills: list[str], seed: int) -> None:
     """Kill processes while runs are running, and compare the runs and tables with the expected result."""
-    chance, queued = random.Random(seed), list[str]()  # noqa: S311 (a test's)
+    chance, queued = random.Random(seed), list[str]()  # noqa: S311 (random numbers of a test)
     for what in kills:
         queued += [owner.call("POST", f"/pipelines/{name}/runs")["run"] for name in PIPELINES]
         time.sleep(chance.uniform(0.0, 4.0))
@@ -116,7 +116,7 @@ def test_every_run_and_table_ends_as_expected_after_random_kills(owner: Owner) -
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_run_and_table_ends_as_expected_after_many_random_kills(owner: Owner, seed: int) -> None:
-    chance = random.Random(16 + seed)  # noqa: S311 (a test's)
+    chance = random.Random(16 + seed)  # noqa: S311 (random numbers of a test)
     kills = [chance.choice(KILLS) for _ in range(SOAK_KILLS)]
     survived(owner, kills, seed=4 + seed)
 

@@ -16,7 +16,7 @@ from headgate.untrusted_input.errors import OversizedInputError, UnreadableInput
 from tests.arrow_streams import END, column, read, replaced, rows, stream, with_offsets
 from tests.untrusted_input.parsers import Parsers
 
-NOW = dt.datetime(2026, 1, 2, 3, 4, 5, 6)  # noqa: DTZ001 - a time without a zone is meant
+NOW = dt.datetime(2026, 1, 2, 3, 4, 5, 6)  # noqa: DTZ001 - the test needs a time without a zone
 HUGE = 1 << 40
 
 

@@ -85,7 +85,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 async def until(holds: Callable[[], bool]) -> None:
     """Wait until the condition holds."""
     async with asyncio.timeout(20):
-        while not holds():  # noqa: ASYNC110 (what it waits for has no event)
+        while not holds():  # noqa: ASYNC110 (there is no event to wait for)
             await asyncio.sleep(0.01)
 
 

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 base: Any = protos.base  # the type stubs do not accept nested messages written as dicts
 ANN, BOB = "p0", "p1"
 OK, INVALID = "OK", "INVALID_ARGUMENT"
-NOW = dt.datetime(2026, 1, 2, 3, 4, 5, 6)  # noqa: DTZ001 - a time without a zone is meant
+NOW = dt.datetime(2026, 1, 2, 3, 4, 5, 6)  # noqa: DTZ001 - the test needs a time without a zone
 FORGED = {
     "behind the buffer": with_offsets(0, 65_536),
     "before the buffer": with_offsets(-(1 << 20), 8),

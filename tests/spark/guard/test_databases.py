@@ -18,7 +18,7 @@ from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 pytestmark = pytest.mark.spark
 
 SOMEBODY = "hgs_somebody"
-PASSWORD = "open sesame"  # noqa: S105 (that of no one)
+PASSWORD = "open sesame"  # noqa: S105 (of no user)
 
 
 @pytest.fixture(scope="module")

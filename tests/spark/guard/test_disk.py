@@ -28,7 +28,7 @@ def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder = tmp_path_factory.mktemp("disk")
     free = shutil.disk_usage(folder).free >> 20
     if free < 2 * ROOM:
-        pytest.skip(f"the disk has {free} MiB free, and this writes {ROOM} MiB")
+        pytest.skip(f"the disk has {free} MiB free, and the test writes {ROOM} MiB")
     with world(toolchain, folder, free_disk_mib=free - ROOM) as opened:
         opened.decisions.rule = lambda *_: True
         yield opened

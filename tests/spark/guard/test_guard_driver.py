@@ -114,7 +114,7 @@ class TestDriver:
             assert first
             os.kill(first, signal.SIGSTOP)
             async with asyncio.timeout(120):
-                while driver.generation == 1 or not driver.ready:  # noqa: ASYNC110 (what it waits for has no event)
+                while driver.generation == 1 or not driver.ready:  # noqa: ASYNC110 (there is no event to wait for)
                     await asyncio.sleep(0.05)
             assert not is_running(first)
             assert (driver.hangs, driver.is_answering) == (1, True)

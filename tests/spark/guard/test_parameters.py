@@ -49,7 +49,7 @@ _REVIEWED = {
 
 
 @pytest.fixture(scope="module")
-def found(toolchain: Toolchain) -> Mapping[str, Bytecode]:  # noqa: ARG001 (where there is none, nothing can be read)
+def found(toolchain: Toolchain) -> Mapping[str, Bytecode]:  # noqa: ARG001 (without a toolchain there are no classes to read)
     """Return the classes of Spark SQL."""
     jars = (jar for part in ("catalyst", "sql") for jar in spark_jars().glob(f"spark-{part}_*.jar"))
     return {name: each for jar in jars for name, each in read(jar, "org/apache/spark/sql/").items()}

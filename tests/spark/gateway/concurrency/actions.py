@@ -164,7 +164,7 @@ def _failed(attempt: Callable[[], Any]) -> PySparkException:
         if error.getSqlState() is None:
             raise
         return error
-    raise LeakError(f"what must fail has answered: {seen}")
+    raise LeakError(f"a call that must fail returned: {seen}")
 
 
 def _refused(attempt: Callable[[], Any]) -> PySparkException:
@@ -175,4 +175,4 @@ def _refused(attempt: Callable[[], Any]) -> PySparkException:
 
 def _require(holds: bool, seen: object) -> None:  # noqa: FBT001 - reads as an assertion
     if not holds:
-        raise LostError(f"this is not what this session made: {str(seen)[:300]}")
+        raise LostError(f"the session does not see its own data: {str(seen)[:300]}")

@@ -91,7 +91,7 @@ class ConcurrentClients:
         except LeakError as leak:
             self._note(step, leak=str(leak))
             self._over.set()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is noted, and fails the test unless the driver was away
+        except Exception as error:  # noqa: BLE001 - every error is recorded, and fails the test unless the driver was away
             self._note(step, error=f"{step.__name__}: {error}")
             self._require_own(owner, error)
             if not (disturbed or self.disturbed.is_set()):
