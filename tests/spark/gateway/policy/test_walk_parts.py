@@ -28,7 +28,7 @@ from tests.spark.gateway.shapes import (
 )
 
 FEWER, MORE = MAX_PARTS - 5_000, 2 * MAX_PARTS + 10_000
-"""The largest sizes that pass, and the smallest that do not.
+"""A number of parts that passes, and one that is refused.
 
 A full tree of joins has twice the parts of the next smaller tree.
 """
