@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from headgate.cli.errors import ApiError
 
-_OFFSET = re.compile(r"\+(\d+(?:\.\d+)?)([dhm])")
+_OFFSET = re.compile(r"([+-]\d+(?:\.\d+)?)([dhm])")
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0}
 
 
-def parse_time(text: str, base: float) -> float:
+def read_time(text: str, base: float) -> float:
     """Return a time in seconds since the epoch; an offset is added to `base`, and a time without a zone is in UTC.
 
     Raises `ValueError` for any other text.
@@ -32,6 +32,6 @@ def parse_end(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        return parse_time(text, time.time())
+        return read_time(text, time.time())
     except ValueError as error:
         raise ApiError(str(error)) from None

@@ -7,7 +7,22 @@ import typer
 
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.facts.export import export_facts
-from headgate.cli.facts.options import On, With, with_options
+from headgate.cli.facts.options import (
+    At,
+    AtRevision,
+    ContextWords,
+    EngineName,
+    ModelFiles,
+    NewRole,
+    OfRole,
+    OfSubject,
+    On,
+    Related,
+    With,
+    exits_with_answer,
+)
+from headgate.cli.options import OutputMode
+from headgate.cli.scenarios.commands import Answering
 
 Facts = Annotated[Path, typer.Argument(metavar="FACTS", help="a facts file; `headgate facts export` writes one")]
 Principal = Annotated[
@@ -29,42 +44,79 @@ def register(app: typer.Typer) -> None:
     facts.command("export", epilog="Example: headgate facts export .headgate")(export_facts)
     facts.command(
         "check", epilog="Example: headgate facts check facts.jsonl table.select lake.raw.flights --principal p_1"
-    )(with_options(check))
+    )(exits_with_answer(check))
     facts.command(
         "list-resources", epilog="Example: headgate facts list-resources facts.jsonl table.select --principal p_1"
-    )(with_options(list_resources))
+    )(exits_with_answer(list_resources))
     facts.command(
         "list-principals", epilog="Example: headgate facts list-principals facts.jsonl table.select lake.raw.flights"
-    )(with_options(list_principals))
+    )(exits_with_answer(list_principals))
     facts.command(
         "explain", epilog="Example: headgate facts explain facts.jsonl table.select lake.raw.flights --principal p_1"
-    )(with_options(explain))
-    facts.command("what-if", epilog="Example: headgate facts what-if facts.jsonl changes.jsonl")(with_options(what_if))
-    facts.command("diff", epilog="Example: headgate facts diff facts.jsonl 40 --revision 42")(with_options(diff))
+    )(exits_with_answer(explain))
+    facts.command("what-if", epilog="Example: headgate facts what-if facts.jsonl changes.jsonl")(
+        exits_with_answer(what_if)
+    )
+    facts.command("diff", epilog="Example: headgate facts diff facts.jsonl 40 --revision 42")(exits_with_answer(diff))
 
 
-def check(facts: Facts, action: Action, resource: Place, principal: Principal, more: With, on: On) -> int:
+def check(
+    facts: Facts,
+    action: Action,
+    resource: Place,
+    principal: Principal,
+    *,
+    at: At = None,
+    revision: AtRevision = None,
+    model_file: ModelFiles = None,
+    engine: EngineName = Answering.ENGINE,
+    output: OutputMode = "table",
+    related: Related = None,
+    context: ContextWords = None,
+    role: OfRole = None,
+    subject: OfSubject = None,
+    new_role: NewRole = None,
+) -> int:
     """Check whether a principal may do ACTION on RESOURCE. The exit code is 0 for allow, 1 for deny, 2 for an error."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import caller_of, question_of, resource_of
     from headgate.cli.facts.output import print_decision
 
+    on = On(at, revision, model_file or (), engine, output)
     moment = opened(facts, on)
     known, models = moment.answers.facts, moment.answers.models
     place = resource_of(known, resource)
     decision = moment.answers.check(
-        question_of(models, known, caller_of(known, principal), (action, place), more), moment.now
+        question_of(
+            models,
+            known,
+            caller_of(known, principal),
+            (action, place),
+            With(related or (), context or (), role, subject, new_role),
+        ),
+        moment.now,
     )
     print_decision(known, decision, json=on.json)
     return 0 if decision.allowed else 1
 
 
-def list_resources(facts: Facts, action: Action, principal: Principal, on: On) -> int:
+def list_resources(
+    facts: Facts,
+    action: Action,
+    principal: Principal,
+    *,
+    at: At = None,
+    revision: AtRevision = None,
+    model_file: ModelFiles = None,
+    engine: EngineName = Answering.ENGINE,
+    output: OutputMode = "table",
+) -> int:
     """Show the resources on which a principal may do ACTION."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import action_of, caller_of
     from headgate.cli.facts.output import print_resources
 
+    on = On(at, revision, model_file or (), engine, output)
     moment = opened(facts, on)
     known = moment.answers.facts
     found = moment.answers.list_resources(
@@ -74,12 +126,23 @@ def list_resources(facts: Facts, action: Action, principal: Principal, on: On) -
     return 0
 
 
-def list_principals(facts: Facts, action: Action, resource: Place, on: On) -> int:
+def list_principals(
+    facts: Facts,
+    action: Action,
+    resource: Place,
+    *,
+    at: At = None,
+    revision: AtRevision = None,
+    model_file: ModelFiles = None,
+    engine: EngineName = Answering.ENGINE,
+    output: OutputMode = "table",
+) -> int:
     """Show the principals that may do ACTION on RESOURCE. They are shown by their ids."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import action_of, resource_of
     from headgate.cli.facts.output import print_people
 
+    on = On(at, revision, model_file or (), engine, output)
     moment = opened(facts, on)
     place = resource_of(moment.answers.facts, resource)
     print_people(
@@ -93,11 +156,18 @@ def explain(
     action: Action,
     resource: Place,
     principal: Principal,
-    more: With,
-    on: On,
-    reveal: Annotated[  # noqa: FBT002 (an option of the command line)
-        bool, typer.Option("--reveal", help="show also what the principal may not see")
-    ] = False,
+    *,
+    at: At = None,
+    revision: AtRevision = None,
+    model_file: ModelFiles = None,
+    engine: EngineName = Answering.ENGINE,
+    output: OutputMode = "table",
+    related: Related = None,
+    context: ContextWords = None,
+    role: OfRole = None,
+    subject: OfSubject = None,
+    new_role: NewRole = None,
+    reveal: Annotated[bool, typer.Option("--reveal", help="show also what the principal may not see")] = False,
 ) -> int:
     """Explain why a principal may or may not do ACTION.
 
@@ -106,13 +176,24 @@ def explain(
     """
     from headgate.cli.facts.explain import print_explanation
 
-    return print_explanation(facts, (action, resource, principal), more, on, reveal=reveal)
+    return print_explanation(
+        facts,
+        (action, resource, principal),
+        With(related or (), context or (), role, subject, new_role),
+        On(at, revision, model_file or (), engine, output),
+        reveal=reveal,
+    )
 
 
 def what_if(
     facts: Facts,
     changes: Annotated[Path, typer.Argument(metavar="CHANGES", help="a file of changes as JSON, one on each line")],
-    on: On,
+    *,
+    at: At = None,
+    revision: AtRevision = None,
+    model_file: ModelFiles = None,
+    engine: EngineName = Answering.ENGINE,
+    output: OutputMode = "table",
 ) -> int:
     """Show the effect of changes before they are made.
 
@@ -123,6 +204,7 @@ def what_if(
     from headgate.cli.facts.options import AskError
     from headgate.decision.diff.what_if import analyze_changes as foreseen
 
+    on = On(at, revision, model_file or (), engine, output)
     moment, proposed = opened(facts, on), changes_of(changes)
     try:
         found = foreseen(moment.answers, proposed, moment.now)
@@ -135,7 +217,12 @@ def what_if(
 def diff(
     facts: Facts,
     earlier: Annotated[int, typer.Argument(metavar="EARLIER", help="the revision to compare with")],
-    on: On,
+    *,
+    at: At = None,
+    revision: AtRevision = None,
+    model_file: ModelFiles = None,
+    engine: EngineName = Answering.ENGINE,
+    output: OutputMode = "table",
 ) -> int:
     """Show the decisions that differ between two revisions.
 
@@ -147,6 +234,7 @@ def diff(
     from headgate.cli.facts.impact import print_consequences
     from headgate.decision.diff.what_if import compute_difference
 
+    on = On(at, revision, model_file or (), engine, output)
     before, after = opened(facts, replace(on, revision=earlier)), opened(facts, on)
     print_consequences(after.answers.facts, compute_difference(before, after), json=on.json)
     return 0

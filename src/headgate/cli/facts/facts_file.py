@@ -1,11 +1,9 @@
 """Reads facts files, and prepares decisions on them: at a revision, under the models that the file names, at a time."""
 
-import re
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +12,7 @@ from headgate.cli.errors import describe_unreadable
 from headgate.cli.facts.options import AskError, On
 from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
+from headgate.cli.times import read_time
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.decision.as_of import PastError, in_force, state_at
 from headgate.decision.conditions import CONDITIONS
@@ -29,8 +28,6 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import MODELS
 
-_SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0}
-_LATER = re.compile(r"([+-]\d+)([dhm])")
 _PACKAGE = files("headgate.model")
 
 
@@ -113,15 +110,9 @@ def _reading(path: Path, hint: str = "") -> Iterator[None]:
 def time_of(at: str | None, state: State, *, past: bool) -> float:
     """Return the time to evaluate at (seconds since the epoch): the given one, that of a past state, or now."""
     base = state.at if past else time.time()
-    later = _LATER.fullmatch(at or "+0m")
-    if at is None or later:
-        if base is None:
-            raise AskError(f"the facts do not state when revision {state.facts.revision} was written; add `--at TIME`")
-        return base + (float(later[1]) * _SECONDS[later[2]] if later else 0.0)
+    if base is None and (at is None or at.startswith(("+", "-"))):
+        raise AskError(f"the facts do not state when revision {state.facts.revision} was written; add `--at TIME`")
     try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        raise AskError(
-            f"`{at}` is not a time; write one such as `2026-11-21T09:00`, or an offset such as `+30d`"
-        ) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return read_time("+0m" if at is None else at, base or 0.0)
+    except ValueError as error:
+        raise AskError(str(error)) from None

@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.facts.options import On, with_options
+from headgate.cli.facts.options import At, AtRevision, EngineName, ModelFiles, On, exits_with_answer
+from headgate.cli.options import OutputMode
+from headgate.cli.scenarios.commands import Answering
 
 Model = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped model, or a model file")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("diff", epilog="Example: headgate model diff nekt harbour.yaml facts.jsonl")(with_options(diff))
+    app.command("diff", epilog="Example: headgate model diff nekt harbour.yaml facts.jsonl")(exits_with_answer(diff))
 
 
 def diff(
@@ -25,7 +27,12 @@ def diff(
             metavar="FACTS", help="a facts file that the OLD model governs; `headgate facts export` writes one"
         ),
     ],
-    on: On,
+    *,
+    at: At = None,
+    revision: AtRevision = None,
+    model_file: ModelFiles = None,
+    engine: EngineName = Answering.ENGINE,
+    output: OutputMode = "table",
 ) -> int:
     """Show the decisions that differ between two models.
 
@@ -45,6 +52,7 @@ def diff(
     from headgate.decision.diff.what_if import compute_difference
     from headgate.model.vocabulary import MODELS
 
+    on = On(at, revision, model_file or (), engine, output)
     for each in (old, new):
         if each not in MODELS and not Path(each).exists():
             raise AskError(f"`{each}` is neither a shipped model nor a file")
