@@ -17,23 +17,24 @@ def _complete_from(*lists: str) -> Callable[[str], list[str]]:
     """Return a callback that completes the names of these lists of the API."""
 
     def complete(incomplete: str) -> list[str]:
-        try:
-            found = {name for path in lists for name in _ask_names(path, incomplete)}
-        except Exception:  # noqa: BLE001 (a message would end up in the line that the user writes)
-            return []
+        found = {name for path in lists for name in _ask_names(path, incomplete)}
         return sorted(name for name in found if name.startswith(incomplete))
 
     return complete
 
 
 def _ask_names(path: str, incomplete: str) -> list[str]:
-    answer = httpx.get(
-        f"{configured_url()}/api/v1{path}",
-        params={"limit": _NAMES, **({"q": incomplete} if incomplete else {})},
-        headers={"authorization": f"Bearer {stored_credential()[0]}"},
-        timeout=_WAIT,
-    )
-    return [str(each["name"]) for each in answer.raise_for_status().json()["items"]]
+    """Return the names in a list that contain a text; none on any failure."""
+    try:
+        answer = httpx.get(
+            f"{configured_url()}/api/v1{path}",
+            params={"limit": _NAMES, **({"q": incomplete} if incomplete else {})},
+            headers={"authorization": f"Bearer {stored_credential()[0]}"},
+            timeout=_WAIT,
+        )
+        return [str(each["name"]) for each in answer.raise_for_status().json()["items"]]
+    except Exception:  # noqa: BLE001 (a message would end up in the line that the user writes)
+        return []
 
 
 complete_resource = _complete_from("/resources")
