@@ -1,4 +1,4 @@
-"""A process that appends for ever and prints each revision that it was given. It is made to be killed."""
+"""A process that appends entries without end and prints the revision of each; tests kill it."""
 
 import sys
 

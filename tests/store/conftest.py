@@ -1,4 +1,4 @@
-"""Every kind of store, for what all of them promise."""
+"""Every kind of store, for the tests of what all kinds promise."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,13 +25,13 @@ def _where(kind: str, request: pytest.FixtureRequest) -> str | Path:
 
 @pytest.fixture(params=DATABASES)
 def where(request: pytest.FixtureRequest) -> str | Path:
-    """Where an empty store lies, for each kind of database."""
+    """The place of an empty store, for each kind of database."""
     return _where(request.param, request)
 
 
 @pytest.fixture(params=("folder", "postgresql"))
 def lasting(request: pytest.FixtureRequest) -> str | Path:
-    """Where an empty store lies, for the databases that outlive their process."""
+    """The place of an empty store, for the databases that outlive their process."""
     return _where(request.param, request)
 
 
@@ -51,7 +51,7 @@ def sql_log(sql_stores: SqlStores) -> SqlStore:
 
 @pytest.fixture(params=(*DATABASES, "fake"))
 def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
-    """An empty store of each kind, that which other tests use in place of one included."""
+    """An empty store of each kind, including the fake that other tests use."""
     opened = FakeStores() if request.param == "fake" else open_stores(_where(request.param, request))
     yield opened
     opened.close()

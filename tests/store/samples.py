@@ -6,7 +6,7 @@ from headgate.facts.ids import ResourceId
 from tests.facts.samples import ANNA, LAKE
 
 ROOT, OTHER = ResourceId("organization"), ResourceId("other")
-"""The roots of two logs."""
+"""The root resources of two logs."""
 
 
 def created(number: int) -> LogWrite:
@@ -23,17 +23,17 @@ def created(number: int) -> LogWrite:
 
 
 def deleted(number: int) -> LogWrite:
-    """A draft that deletes what `created` made."""
+    """A draft that deletes what `created` created."""
     return LogWrite(float(number), ANNA, "drop_table", (c.ResourceDeleted(ResourceId(f"t{number}")),))
 
 
 def anywhere(_: Pointer) -> bool:
-    """Let the tables of an exported organization lie wherever they do."""
+    """Accept every location of a table in an exported organization."""
     return True
 
 
 def any_model(_: str) -> bool:
-    """Let any text be the source of a model."""
+    """Accept every text as the source of a model."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""Somebody who writes into a store's database behind its back."""
+"""An attacker who writes to a store's database directly, without the server."""
 
 import sqlite3
 from contextlib import closing
@@ -14,7 +14,7 @@ from headgate.store.tables import log_table
 
 
 def run(where: str | Path, *statements: str) -> list[tuple[Any, ...]]:
-    """Run statements on the database of a data folder or a URL; return what the last one finds."""
+    """Run statements on the database of a data folder or a URL; return the result of the last one."""
     if isinstance(where, str):
         with psycopg.connect(where) as connection:
             cursors = [connection.execute(statement.encode()) for statement in statements]
@@ -24,7 +24,7 @@ def run(where: str | Path, *statements: str) -> list[tuple[Any, ...]]:
 
 
 def rehash(where: str | Path, root: str) -> None:
-    """Give each entry of a log the hashes that its content asks for, as somebody does who knows how the chain is made."""
+    """Recompute the hashes of all entries of a log, as an attacker does who knows how the hash chain is computed."""
     columns = [column.name for column in log_table.columns]
     previous = hash_chain.GENESIS
     for values in run(where, f"SELECT {', '.join(columns)} FROM log WHERE log_id = '{root}' ORDER BY revision"):

@@ -1,4 +1,4 @@
-"""Copies of an embedded store: whole, made while it is written to, and put back only where nothing is lost by it."""
+"""Backups of an embedded store: complete even if taken during writes, and restored only where no data is lost."""
 
 import stat
 import threading
@@ -21,7 +21,7 @@ NOTHING = LogWrite(0.0, None, "nothing", ())
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A data folder with two logs, sealed."""
+    """A data folder with two sealed logs."""
     folder = tmp_path / "data"
     stores = open_stores(folder, folder / "keys" / "log.pem")
     for number in range(5):

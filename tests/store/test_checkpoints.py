@@ -1,4 +1,4 @@
-"""Checkpoints in a database that was altered: only what the server signed for the log as it is, is used."""
+"""Checkpoints in a tampered database: only checkpoints that the server signed for the current log are used."""
 
 import logging
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ HISTORY = (OrganizationCreated(ROOT, "nekt", "hash"), PrincipalAdded(ANNA, "user
 
 @pytest.fixture
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a key would be, apart from the store."""
+    """The path of a key, outside the store."""
     return tmp_path_factory.mktemp("keys") / "log.pem"
 
 
 @pytest.fixture
 def signing(lasting: str | Path, key: Path) -> Iterator[SqlStores]:
-    """A store with a key, in which a log has a history."""
+    """A store with a key, and a log that has a history."""
     opened = open_stores(lasting, key)
     log = opened.log(ROOT)
     for change in HISTORY:
@@ -55,7 +55,7 @@ def _kept(revision: int) -> Checkpoint:
 
 
 FORGED = checkpoint.dump_checkpoint(_facts(2)).hex()
-"""The facts of revision 2, which somebody puts in the place of those of revision 3."""
+"""The facts of revision 2, which an attacker puts in place of those of revision 3."""
 
 
 def _forge(where: str | Path, content: str = FORGED, revision: int = 3) -> None:

@@ -1,4 +1,4 @@
-"""One organization as a file: out of one database, and whole or not at all into another."""
+"""Export and import of one organization as a file: it is imported into another database completely or not at all."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ RUN = RunRow(
 
 
 def _begun(stores: SqlStores) -> list[str]:
-    """Begin an organization of 510 entries, and return its file."""
+    """Create an organization with 510 entries, and return its export file."""
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.ResourceCreated(ResourceId("l"), "lake", ROOT, "lake"))
     name = DocumentPut("principal", ANNA, {"name": "Änna \ud800"})
     store = stores.log(ROOT)
@@ -58,7 +58,7 @@ def _begun(stores: SqlStores) -> list[str]:
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
-    """The file of an organization."""
+    """The lines of an organization's export file."""
     stores = open_stores(":memory:")
     try:
         return _begun(stores)
@@ -67,7 +67,7 @@ def lines() -> list[str]:
 
 
 def _ended(lines: list[str]) -> list[str]:
-    """Return lines with an end that fits them, as somebody writes who alters a file with care."""
+    """Return the lines with a last line that fits them, as a careful attacker writes it after altering the file."""
     digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
     return [*lines, json.dumps({"end": {"lines": len(lines), "sha256": digest}})]
 
@@ -95,7 +95,7 @@ def test_an_imported_organization_equals_the_exported_one(sql_stores: SqlStores,
 def test_an_imported_organization_can_be_exported_again(sql_stores: SqlStores, lines: list[str]) -> None:
     sql_stores.take(lines, anywhere, any_model)
 
-    # The models' sources are its own now, and stand elsewhere among the documents.
+    # The sources of the models are now the organization's own documents, so their lines are in another order.
     assert sorted(list(sql_stores.export(ROOT))[:-1]) == sorted(lines[:-1])
 
 
@@ -231,7 +231,7 @@ def test_an_organization_that_does_not_exist_cannot_be_exported(sql_stores: SqlS
 
 
 def _with(**changes: Any) -> Callable[[list[str]], list[str]]:
-    """Say something else in the first entry."""
+    """Change fields of the first entry."""
 
     def changed(lines: list[str]) -> list[str]:
         said = json.loads(lines[1])["entry"] | changes
@@ -253,7 +253,7 @@ BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "too many values": (lambda lines: [lines[0], WIDE], "line 2 of the file cannot be imported"),
     "a line without end": (lambda lines: [lines[0], "x" * (MAX_LINE + 1)], "line 2 of the file is longer than"),
     "of something else": (_first(format="headgate facts"), "the file is no exported organization"),
-    "of nobody": (_first(organization=None), "the file is no exported organization"),
+    "without an organization": (_first(organization=None), "the file is no exported organization"),
     "of a later version": (_first(version=3), "has format version 3, but this Headgate reads versions up to 2"),
     "of another organization": (_first(organization="other"), "revision 1 in the file was altered"),
     "cut at the end": (lambda lines: lines, "was truncated after line"),

@@ -1,4 +1,4 @@
-"""The text that is hashed."""
+"""The canonical text that the hash chain hashes."""
 
 from headgate.store import hash_chain
 

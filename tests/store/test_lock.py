@@ -1,4 +1,4 @@
-"""One process per data folder."""
+"""The lock of a data folder: one process at a time uses it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A log in a database: restart, pages, races, tampering. What every store promises is in `test_port`."""
+"""A log in a database: restarts, pages, races, tampering. `test_stores` tests what every store promises."""
 
 import contextlib
 import threading

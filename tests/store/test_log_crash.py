@@ -1,4 +1,4 @@
-"""`kill -9` at any moment: every acknowledged entry is there, and no half one."""
+"""Durability after `kill -9` at any moment: every acknowledged entry is stored, and no entry is stored in part."""
 
 import random
 import subprocess
@@ -17,7 +17,7 @@ APPENDER = [sys.executable, "-m", "tests.store.appender"]
 
 
 def _append_until_killed(where: str | Path, seconds: float) -> int:
-    """Return the last revision that the process acknowledged."""
+    """Return the last revision that the process acknowledged before it was killed."""
     with subprocess.Popen([*APPENDER, str(where)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()

@@ -1,4 +1,4 @@
-"""Promise 12, its last part: a person can be forgotten, and every log is whole all the same."""
+"""The last part of promise 12: a person's data can be erased, and every log still passes verification."""
 
 import re
 from collections.abc import Iterator
@@ -34,14 +34,14 @@ from tests.control.organization_harness import MODELS
 
 ONE, TWO = ResourceId("one"), ResourceId("two")
 BOSS = PrincipalId("boss")
-PASSWORD = "correct horse battery"  # noqa: S105 - everybody knows this one
+PASSWORD = "correct horse battery"  # noqa: S105 - a test secret
 SETTINGS = LoginSettings(hashing=Hashing(time=1, memory=8, lanes=1))
 MARKS = ("Zaphod", "two.heads@", "192.0.2.77", "heart of gold")
 
 ELSEWHERE = {
     "access": "found by the change that asks for it",
     "answer": "what a repeated request is answered again; ids, and erased with time",
-    "change_request": "what is to be changed, not who",
+    "change_request": "a proposed change, without a person",
     "connection": "a place",
     "description": "what a resource is",
     "device": "erased after minutes",
@@ -49,12 +49,12 @@ ELSEWHERE = {
     "pipeline": "a definition",
     "request": "found by the change that files it",
 }
-"""Kinds of documents that are not found by whom they name, and why."""
+"""Kinds of documents that are not found by the person they name, each with the reason."""
 
 
 @pytest.fixture
 def sql_stores() -> Iterator[SqlStores]:
-    """One kind of database is enough here: that documents go is held for every kind in `test_port`."""
+    """One kind of database, which is enough here: `test_stores` tests the erasure of documents for every kind."""
     opened = open_stores(":memory:")
     yield opened
     opened.close()
@@ -62,7 +62,7 @@ def sql_stores() -> Iterator[SqlStores]:
 
 @pytest.fixture
 def organizations(sql_stores: SqlStores) -> Organizations:
-    """Two organizations of a deployment, and Zaphod, who left traces in both."""
+    """Two organizations of a deployment, with data about the user Zaphod in both."""
     organizations = Organizations(sql_stores, MODELS, lambda: 1_000.0)
     bootstrap_deployment(organizations, "nekt")
     for root in (ONE, TWO):
@@ -90,7 +90,7 @@ def zaphod(organizations: Organizations) -> PrincipalId:
 
 
 def _everything(stores: SqlStores) -> str:
-    """Return all that the tables hold, as text."""
+    """Return all contents of the tables as text."""
     tables = (log_table, documents, pointers, checkpoints, seals, audit, runs, run_lines)
     return repr([list(stores._database.rows(table.select())) for table in tables])
 

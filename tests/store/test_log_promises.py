@@ -141,7 +141,7 @@ def test_promise_12_a_tail_that_was_cut_or_rewritten_shows(length: int, kept: in
 
 @contextlib.contextmanager
 def _organizations() -> Iterator[Organizations]:
-    """An organization in which somebody came, did something, and left."""
+    """An organization with a user who joined, did something, and left."""
     with contextlib.closing(open_stores(":memory:")) as stores:
         organizations = Organizations(stores, MODELS, lambda: 1_000.0)
         bootstrap_deployment(organizations, "nekt")
@@ -160,7 +160,7 @@ def _organizations() -> Iterator[Organizations]:
 
 
 def _answers(control: Control) -> list[object]:
-    """Return what each revision says of who may add users: everybody's answer with its reasons."""
+    """Return for each revision which principals may add users: each decision with its reasons."""
     asked = [Question(Caller(each), "organization.manage_users", ROOT) for each in (FOUNDER, ANN, BEN)]
     pasts = [control.as_of(revision) for revision in range(1, control.snapshot.revision + 1)]
     return [decide(control.models, facts, each, control.now) for facts in pasts for each in asked]

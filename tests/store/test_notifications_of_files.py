@@ -1,4 +1,4 @@
-"""A data folder says when somebody else has written to it."""
+"""Notifications of writes by other processes to the same data folder."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Several processes on one PostgreSQL, and a server that is gone, stopped, slow or read-only."""
+"""Several processes on one PostgreSQL, and a server that is stopped, unresponsive, slow or read-only."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ NOTHING = LogWrite(0.0, None, "nothing", ())
 
 @pytest.fixture
 def replicas(postgres_url: str) -> Iterator[tuple[SqlStores, SqlStores]]:
-    """Two processes' stores on one database."""
+    """The stores of two processes on one database."""
     pair = open_stores(postgres_url), open_stores(postgres_url)
     yield pair
     for stores in pair:
@@ -36,7 +36,7 @@ def replicas(postgres_url: str) -> Iterator[tuple[SqlStores, SqlStores]]:
 
 @pytest.fixture
 def own_server() -> Iterator[PostgresServer]:
-    """A server that a test may stop and end."""
+    """A database server that the test may pause and stop."""
     with tempfile.TemporaryDirectory(prefix="headgate-postgres-") as folder:
         server = start_server(Path(folder))
         try:
@@ -86,7 +86,7 @@ class TestReplicas:
 
 
 class TestListening:
-    """Being told of what others wrote."""
+    """Notifications of entries that other processes wrote."""
 
     def test_a_listener_receives_the_revisions_of_every_log_while_it_is_connected(
         self, replicas: tuple[SqlStores, SqlStores]
@@ -157,7 +157,7 @@ class TestListening:
 
 
 class TestTrouble:
-    """Every failure is a `StoreError`, soon, and the store goes on when the server does."""
+    """Failures: each raises `StoreError` soon, and the store works again once the server does."""
 
     def test_a_connection_that_was_ended_is_replaced(
         self, replicas: tuple[SqlStores, SqlStores], postgres_url: str
@@ -284,7 +284,7 @@ class TestParametersOfAConnection:
 
 @contextlib.contextmanager
 def stopped(server: PostgresServer) -> Iterator[None]:
-    """Stop all processes of a server, so that its connections are there and nobody answers."""
+    """Suspend all processes of a server: its connections stay open, and none is answered."""
     pids = [int(pid) for pid in _children(server.process.pid)]
     for pid in (server.process.pid, *pids):
         _signal(pid, signal.SIGSTOP)
@@ -307,7 +307,7 @@ def _signal(pid: int, number: int) -> None:
 def _append_until(
     append: Callable[[Head, LogWrite], Head], told: queue.Queue[tuple[ResourceId, int]], head: Head | None = None
 ) -> Head:
-    """Append until it is heard: a listener needs a moment to connect. Return the head."""
+    """Append entries until the listener reports one, because it needs a moment to connect; return the head."""
     deadline = time.monotonic() + 20
     head = head or Head()
     while told.empty():

@@ -1,4 +1,4 @@
-"""What `control.ports` promises of runs, held by every kind of store there is."""
+"""The contract of `control.ports` for runs, tested on every kind of store."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Migrations: every store that was ever released opens, and the tables are what the code says they are."""
+"""Schema migrations: each store of a released version opens, and its tables then match the code."""
 
 import re
 import threading
@@ -28,20 +28,20 @@ _STATEMENT = re.compile(r".*?;\n", re.DOTALL)
 
 @pytest.fixture(params=["folder", "postgresql"])
 def empty(request: pytest.FixtureRequest) -> str | Path:
-    """Where a database lies that has no tables."""
+    """The place of a database without tables."""
     return request.getfixturevalue("tmp_path" if request.param == "folder" else "empty_postgres_url")
 
 
 @pytest.fixture(params=RELEASED, ids=lambda file: file.stem)
 def released(request: pytest.FixtureRequest, empty: str | Path) -> str | Path:
-    """Where a store lies as a released Headgate left it."""
+    """The place of a store that a released version of Headgate wrote."""
     run(empty, *_STATEMENT.findall(request.param.read_text(encoding="utf-8")))
     return empty
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
-    """A connection to a database that has no tables."""
+    """A connection to a database without tables."""
     url = "sqlite://"
     if request.param == "postgresql":
         url = request.getfixturevalue("empty_postgres_url").replace("postgresql", "postgresql+psycopg", 1)
@@ -143,7 +143,7 @@ def test_a_store_that_is_opened_twice_at_once_is_migrated_once(released: str | P
 
 
 def _opened_at_once(where: str | Path) -> list[ResourceId]:
-    """Open a store four times at once, as servers do that start together; return the logs that each of them sees."""
+    """Open a store four times at once, like servers that start together; return the logs that each of them finds."""
     together = threading.Barrier(4)
 
     def opened_together(_: int) -> SqlStores:
@@ -192,7 +192,7 @@ def _columns(where: str | Path, table: str) -> set[str]:
 
 
 def _described(tables: MetaData) -> dict[str, object]:
-    """Return what one can say of tables wherever they lie: columns, keys and indexes."""
+    """Return the columns, keys and indexes of the tables, in a form that is the same for every kind of database."""
     return {
         table.name: (
             [(column.name, column.nullable) for column in table.columns],

@@ -1,4 +1,4 @@
-"""Sealing on a database that was altered without the key: only what proves is signed."""
+"""Seals on a database that was altered without the key: the sealer signs only entries that it has verified."""
 
 import logging
 import shutil
@@ -21,7 +21,7 @@ from tests.store.tampered_store import rehash, run
 
 @pytest.fixture
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a key would be, apart from the store."""
+    """The path of a key, outside the store."""
     return tmp_path_factory.mktemp("keys") / "log.pem"
 
 
@@ -32,7 +32,7 @@ def marks(key: Path) -> HighWaterMarks:
 
 @pytest.fixture(autouse=True)
 def left(lasting: str | Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> str | Path:
-    """A store with a log of four entries that was sealed when its server ended; each third entry is sealed."""
+    """A store with a log of four entries, sealed when its server stopped; every third entry has a seal."""
     monkeypatch.setattr(seals, "ENTRIES_PER_SEAL", 3)
     with closing(open_stores(lasting, key)) as stores:
         _append(stores, 4)
@@ -63,7 +63,7 @@ UNSEAL = "DELETE FROM seals"
 
 
 def _forge(where: str | Path, *statements: str) -> None:
-    """Write another history, with hashes that fit."""
+    """Replace the history by another one with valid hashes."""
     run(where, *statements)
     rehash(where, ROOT)
 
@@ -80,7 +80,7 @@ FORGERIES = {
 class TestALogThatWasForged:
     @pytest.fixture(autouse=True, params=list(FORGERIES.values()), ids=list(FORGERIES))
     def forged(self, left: str | Path, request: pytest.FixtureRequest) -> list[int]:
-        """The revisions whose seals are left."""
+        """The revisions whose seals are still there."""
         _forge(left, *request.param)
         return _sealed(left)
 

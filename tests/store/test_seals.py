@@ -1,4 +1,4 @@
-"""Seals: signed statements that show a cut or rewritten tail, which the chain alone cannot."""
+"""Seals: signed statements that reveal a truncated or rewritten tail, which the hash chain alone cannot."""
 
 import stat
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ NOTHING = LogWrite(0.0, None, "nothing", ())
 
 @pytest.fixture
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a key would be, apart from the store."""
+    """The path of a key, outside the store."""
     return tmp_path_factory.mktemp("keys") / "log.pem"
 
 
 @pytest.fixture
 def sealing(lasting: str | Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStores]:
-    """A store with a key that seals each third entry."""
+    """A store with a key that seals every third entry."""
     monkeypatch.setattr(seals, "ENTRIES_PER_SEAL", 3)
     opened = open_stores(lasting, key)
     yield opened
@@ -45,7 +45,7 @@ def _append(store: SqlStore, many: int) -> None:
 
 
 def _rewrite(where: str | Path, revision: int, root: ResourceId = ROOT) -> None:
-    """Put another newest entry in place, as somebody does who knows how the chain is made."""
+    """Replace the newest entry, as an attacker does who knows how the hash chain is computed."""
     previous = run(where, f"SELECT previous_hash FROM log WHERE log_id = '{root}' AND revision = {revision}")[0][0]
     row = row_of(root, revision, NOTHING, previous)
     run(
@@ -60,7 +60,7 @@ def _cut(where: str | Path, above: int) -> None:
 
 
 class TestSeals:
-    """What is sealed, and what that shows."""
+    """Which entries get a seal, and which kinds of tampering the seals reveal."""
 
     def test_seals_are_made_as_the_log_grows(self, sealing: SqlStores) -> None:
         _append(sealing.log(ROOT), 7)

@@ -1,4 +1,4 @@
-"""An embedded store in trouble: every failure is a `StoreError`, and the store goes on when the trouble is over."""
+"""Failures of an embedded store: each raises `StoreError`, and the store works again once its cause is removed."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ NOTHING = LogWrite(0.0, None, "nothing", ())
 
 @pytest.fixture
 def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStores]:
-    """A store with one entry, which waits for nobody."""
+    """A store with one entry, which does not wait for locks of other connections."""
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     opened = open_stores(tmp_path)
     opened.log(ROOT).append(Head(), created(1))
@@ -25,7 +25,7 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore
 
 
 def _limit(stores: SqlStores, pages: int) -> None:
-    """Let the file have so many pages of 4096 bytes and no more."""
+    """Limit the file to this number of pages of 4096 bytes."""
     with stores._database.transaction() as connection:
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
@@ -37,7 +37,7 @@ def test_a_writer_that_keeps_the_lock_is_an_error_until_it_is_gone(stores: SqlSt
 
         with pytest.raises(StoreError, match="locked"):
             stores.log(ROOT).append(head, created(2))
-        assert stores.log(ROOT).head().revision == 1, "who reads does not wait"
+        assert stores.log(ROOT).head().revision == 1, "a reader does not wait for the lock"
 
         keeper.execute("ROLLBACK")
     assert stores.log(ROOT).append(stores.log(ROOT).head(), created(2)).revision == 2

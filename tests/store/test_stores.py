@@ -1,4 +1,4 @@
-"""What `control.ports` promises of stores, held by every kind of store there is."""
+"""The contract of `control.ports` for stores, tested on every kind of store."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -105,7 +105,7 @@ class TestLog:
 
 
 class TestPointers:
-    """Where the tables' metadata lies."""
+    """Pointers: the locations of the tables' metadata."""
 
     def test_a_pointer_that_exists_undoes_the_whole_draft(self, store: Store) -> None:
         store.append(Head(), created(1))
@@ -152,7 +152,7 @@ class TestPointers:
 
 
 class TestDocuments:
-    """What facts point to."""
+    """Documents that facts refer to."""
 
     def test_a_document_is_replaced_and_erased(self, store: Store) -> None:
         store.put_document(DocumentPut("run", "a", {"state": "running"}))
@@ -235,7 +235,7 @@ class TestDocuments:
 
 
 class TestCheckpoints:
-    """Copies of the facts."""
+    """Checkpoints: stored copies of the facts."""
 
     def test_the_newest_checkpoint_up_to_a_given_revision_is_found(self, store: Store) -> None:
         kept = [Checkpoint(revision, float(revision), bytes([0, revision, 255])) for revision in (5, 7, 9)]
@@ -251,7 +251,7 @@ class TestCheckpoints:
 
 
 class TestStores:
-    """Every log of a deployment."""
+    """All logs of a deployment."""
 
     def test_a_log_begins_with_its_first_entry(self, stores: Stores) -> None:
         stores.log(OTHER)
@@ -337,7 +337,7 @@ def _asked(wanted: AuditFilter) -> str:
 
 
 class TestAudit:
-    """Who asked what, and the answer."""
+    """The audit: recorded questions with their callers and answers."""
 
     DENIED = AuditRecord(
         at=10.0,

@@ -1,4 +1,4 @@
-"""Opening a store; each refusal is one sentence that says what to do."""
+"""Opening a store: each refusal is one sentence with the next step."""
 
 from pathlib import Path
 
