@@ -1,4 +1,4 @@
-"""Where scenario folders are: the suite as delivered, those of the tests, and those beside example models."""
+"""Folders of scenarios: the delivered suite, those of the tests, and those of example models."""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
-"""Every question agrees with every other, after the steps of every scenario: a new scenario is one file and no code.
+"""All kinds of questions agree with each other after the steps of every scenario; a new scenario needs one file and no code.
 
-What agrees: `check`, `check many`, which resources, who can, what may be known, and the explanation with its fixes; the
-engine with the reference. A sample of each file's cases in the usual run, all of them in the soak.
+The kinds are `check`, `check many`, the list of resources, the list of principals, discovery, and the explanation with
+its fixes. The engine agrees with the reference. The usual run tries a sample of each file's cases, the soak all of
+them.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from headgate.facts.ids import ResourceId
 from tests.scenarios.folders import FOLDERS
 
 SAMPLE = 10
-"""So many cases of each file are asked about in the usual run."""
+"""The number of cases of each file in the usual run."""
 
 EVERY = (
     pytest.param(SAMPLE, id="sample"),
@@ -36,7 +37,7 @@ FILES = tuple(path for folder in FOLDERS for path in sorted((folder / "cases").g
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What answers where a case's question is decided, after its steps; and what is asked there."""
+    """The engine and the reference after a case's steps, the case's questions, and the time to ask them."""
 
     engine: Engine
     reference: Reference
@@ -48,14 +49,14 @@ class Scene:
         return self.asked[0].caller
 
     def actions(self) -> Iterator[tuple[str, tuple[ResourceId, ...]]]:
-        """Every action that the model knows, with the resources that it can be asked on."""
+        """Every action of the model, with the resources that it can be asked on."""
         model, facts = self.reference.models[self.reference.facts.model], self.reference.facts
         for type in model.types:
             there = tuple(id for id, each in facts.resources.items() if each.type == type)
             yield from ((action, there) for action in model.actions_on(type))
 
     def allowed(self, caller: Caller, action: str, resource: ResourceId) -> bool:
-        """What the reference says to a question without parameters."""
+        """Return the reference's decision on a question without parameters."""
         return self.reference.check(Question(caller, action, resource), self.now).allowed
 
 
@@ -65,7 +66,7 @@ def _system(path: Path) -> System:
 
 
 def scenes(path: Path, most: int | None) -> Iterator[Scene]:
-    """Yield the scenes of a file's cases, spread over the file; at most so many."""
+    """Yield the scenes of at most this number of a file's cases, spread over the file."""
     system = _system(path)
     step = 1 if most is None else max(1, len(system.cases) // most)
     for case in system.cases[::step]:
@@ -133,7 +134,7 @@ class TestAllQuestionsAgree:
 
 
 def _assert_fixes(scene: Scene, question: Question, fix: Fix) -> None:
-    """Make the assignments, each by somebody who is said to be able to; with all of them, and no less, it is allowed."""
+    """Check that every approver of the fix may make their assignment, that all together allow, and that none is superfluous."""
     answers = scene.reference
     made = [_given(answers, fix, needed) for needed in fix.assignments]
     for needed, given in zip(fix.assignments, made, strict=True):

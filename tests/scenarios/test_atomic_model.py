@@ -1,4 +1,4 @@
-"""With the atomic model one action is granted and nothing else, for every action of the vocabulary."""
+"""The atomic model: each of its roles grants one action of the vocabulary and no other."""
 
 from collections.abc import Callable
 from importlib.resources import files
@@ -29,13 +29,13 @@ ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
 
 
 def line(type: str) -> tuple[str, ...]:
-    """Return the types from a root down to this one, each under one that it may lie under."""
+    """Return the types from a root type down to this one, each below a type that may be its parent."""
     above = next((parent for parent in ATOMIC.types[type].parents if parent != type), None)
     return (type,) if above is None else (*line(above), type)
 
 
 def world(type: str, *more: Change) -> Snapshot:
-    """Return two people and one resource of each type down to this one, called like its type."""
+    """Return two users and one resource of each type from the root down to this one; ids are the names of the types."""
     root, *below = line(type)
     changes: list[Change] = [OrganizationCreated(ResourceId(root), ATOMIC.name, ATOMIC.hash, root)]
     changes += (PrincipalAdded(each, "user") for each in (ANN, BOB))

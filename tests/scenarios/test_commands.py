@@ -1,4 +1,4 @@
-"""A command is accepted where the question that it asks is answered with allow, and nowhere else: on every scenario."""
+"""Commands and questions agree on every scenario: a command is accepted exactly where its question is allowed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import FOLDERS
 
 NEW = "new"
-"""The id of what would be made."""
+"""The id of a resource that the step would create."""
 
 Given = Mapping[str, Any]
 
@@ -39,14 +39,14 @@ ABOUT: Mapping[str, Callable[[str, Given], Given]] = {
     "delete_access": lambda on, _: {"delete_access": {"id": on}},
     "submit_change": lambda on, _: {"submit_change": {"id": NEW, "on": on, "by": ""}},
 }
-"""The step that does what a question is about, by the question's action. What none stands for is only asked."""
+"""For each action of a question, the step that performs it; an action without an entry can only be asked about."""
 
 ONLY_ASKED = ("api_key", "user")
 """Types that no step creates."""
 
 
 def steps(world: World, case: ConformanceCase) -> Iterator[Given]:
-    """Yield the step that does what the case asks about, if there is one. An organization itself goes by none."""
+    """Yield the step that performs the action of the case, if there is one; no step deletes an organization."""
     action, on, given = require_text(case.ask, "action"), require_text(case.ask, "resource"), entry(case.ask["with"])
     if action in ABOUT and not (action == "add_user" and "role" not in given):
         if action != "delete" or on not in world.engines:
@@ -58,7 +58,7 @@ def steps(world: World, case: ConformanceCase) -> Iterator[Given]:
 
 
 def accepted(world: World, step: Given) -> bool:
-    """Say whether the step is done, and not refused."""
+    """Whether the step is carried out and not refused."""
     try:
         perform(world, step)
     except InvalidDocumentError:

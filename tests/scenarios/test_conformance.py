@@ -1,4 +1,4 @@
-"""How the four products decide, case by case; and the cases of our own, which say what the suite's sample leaves out."""
+"""Decisions of the four products, case by case, and our own cases for rules that the suite's sample leaves out."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""The matrices of the four products, cell by cell: what MODELS.md has as tables, written down a second time.
+"""The permission matrices of the four products, cell by cell: the tables of MODELS.md, written a second time.
 
-The suite asks a sample of these cells. Each table is read here in the plainest way there is, apart from the models.
+The suite asks a sample of these cells. The code here reads each table in the simplest way, independent of the models.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ SYSTEMS: Mapping[str, System] = {each.name: each for each in read_folder(CONFORM
 
 
 def wrong(system: str, actor: str, rows: Iterator[tuple[Sequence[Step], Sequence[Cell]]]) -> list[str]:
-    """Return the cells that are answered otherwise, each with what was given."""
+    """Return the cells on which the model decides differently, each with its steps."""
     found: list[str] = []
     for given, cells in rows:
         world = SYSTEMS[system].world
@@ -43,7 +43,7 @@ def grant(to: str, on: str, **what: str) -> Step:
 
 
 def line(tree: Mapping[str, str], id: str) -> list[str]:
-    """An id and everything above it."""
+    """An id and all ids above it."""
     return [id, *line(tree, tree[id])] if id in tree else [id]
 
 
@@ -85,7 +85,7 @@ class TestNekt:
                 yield [grant("m", place, role=level)], [*self._cells(level, place)]
 
     def _held(self, level: str, place: str, id: str) -> int:
-        """The level on a resource: down the same, up one step as a viewer, sideways none."""
+        """Return the level on a resource: the level itself further down, `viewer` one step up, none sideways."""
         strength = self.LEVELS.index(level)
         return strength if place in line(self.TREE, id) else min(strength, self.TREE.get(place) == id)
 
@@ -186,7 +186,7 @@ class TestY42:
                 yield cell("grant", id, may, role=given, to="v")
 
     def _beside(self, role: str, place: str) -> Iterator[Cell]:
-        """Teams and keys lie below the organization: its roles reach them, those in a space do not."""
+        """Teams and keys are below the organization: its roles reach them, and those assigned in a space do not."""
         for id in ("T", "K"):
             yield cell("read", id, place == "O" and role in ("administrator", "owner", "editor", "viewer"))
             yield cell("edit", id, place == "O" and role in ("administrator", "owner", "editor"))
@@ -365,7 +365,7 @@ class TestDataMesh:
             assert self._wrong("R", frozenset((permission,)), "Plain", (defined, *self.CUSTOM)) == []
 
     def _wrong(self, role: str, held: frozenset[str], other: str, before: Sequence[Step]) -> list[str]:
-        """Ask everything of somebody who has the role in each team in turn; `other` is a role of `n` that gives nothing."""
+        """Ask every question about a user who has the role in each team in turn; `other` is a role of `n` that grants nothing."""
         whole = held.union(*(self.HALVES.get(permission, ()) for permission in held))
         rows = (
             ([*before, {"team_role": {"user": "u", "team": team, "role": role}}, *then], cells)
@@ -432,7 +432,7 @@ class TestDataMesh:
 
 
 class Held:
-    """What somebody may by a role in one team: the same in everything below it."""
+    """The permissions of a user with a role in one team: the same in everything below the team."""
 
     def __init__(self, permissions: frozenset[str], team: str, tree: Mapping[str, str]) -> None:
         self._permissions, self._team, self._tree = permissions, team, tree

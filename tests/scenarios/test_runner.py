@@ -1,4 +1,4 @@
-"""What a case can say, and what becomes of one that says something unknown."""
+"""The contents of a case, and unknown words in it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ NO_ACTOR = "the actor is not a principal of the organization or deployment"
 
 
 class TestAnUnknownWord:
-    """It is never skipped: the case has no answer, and fails."""
+    """An unknown word is never skipped: the case has no answer, and fails."""
 
     UNKNOWN: Mapping[str, tuple[list[Any], str, dict[str, Any], str]] = {
         "step": ([{"bless": {"user": "m"}}], "m see L", {}, "there is no kind of step `bless`"),
