@@ -1,4 +1,4 @@
-"""Sessions in documents: commands with what they print, read and run."""
+"""Sessions in documents: commands with their output, read from the text and executed."""
 
 import os
 import re
@@ -10,13 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 BLOCK = re.compile(r"^```(\w+) (?:(run)|file=(\S+))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""A block to act on: `console run` is commands with what they print, `LANGUAGE file=PATH` what stands in a file."""
+"""A code block with a use: `console run` has commands with their output, `LANGUAGE file=PATH` the content of a file."""
 
 _EXIT = re.compile(r"# exit code (\d+)$")
-"""How a command says that it is to fail."""
+"""The comment of a command that must fail, with its exit code."""
 
 ANYTHING = "..."
-"""A line of a session for any lines; at the end of a line, after a space, for the rest of the line."""
+"""In the output of a session, a line that matches any lines; at the end of a line, after a space, any rest of the line."""
 
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -24,19 +24,19 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Step:
-    """A command of a session, and what it prints."""
+    """A command of a session with its expected output."""
 
     command: str
     printed: tuple[str, ...]
 
     @property
     def code(self) -> int:
-        """The exit code that the command is to end with."""
+        """The exit code that the command must have."""
         found = _EXIT.search(self.command)
         return int(found[1]) if found else 0
 
     def matches(self, output: str) -> bool:
-        """Say whether the output is what the howto shows; blanks at the end of a line do not count."""
+        """Whether the output is that of the document; blanks at the end of a line do not count."""
         parts = [".*\n" if line == ANYTHING else _line_pattern(line) for line in self.printed]
         lines = "".join(f"{line.rstrip()}\n" for line in output.splitlines())
         return re.fullmatch("".join(parts), lines, re.DOTALL) is not None
@@ -48,14 +48,14 @@ def _line_pattern(line: str) -> str:
 
 
 def session(text: str) -> Iterator[Step]:
-    """Yield the commands of a session: each stands behind `$`, and below it what it prints."""
+    """Yield the commands of a session: each begins after `$`, and the lines below it are its output."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *printed = part.splitlines()
         yield Step(command, tuple(line.rstrip() for line in printed))
 
 
 def ran(command: str, folder: Path, known: Mapping[str, str] = NOTHING) -> subprocess.CompletedProcess[str]:
-    """Run a command as somebody would who has Headgate on the path, a wide terminal, and these variables set."""
+    """Run a command as a user with Headgate on the path, a wide terminal, and these environment variables."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = {"PATH": path, "HOME": str(folder), "COLUMNS": "200", "LC_ALL": "C.UTF-8", **known}
     return subprocess.run(

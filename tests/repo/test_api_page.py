@@ -1,4 +1,4 @@
-"""The reference of the API says what the application serves now, and every route says what it needs."""
+"""The page of the API matches the routes that the application serves, and each route declares what it needs."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""PyIceberg's readers of Avro files, whose compiled decoder follows lengths beyond its buffer, are not used."""
+"""No module uses PyIceberg's readers of Avro files: their compiled decoder follows lengths beyond its buffer."""
 
 import ast
 import subprocess
@@ -9,12 +9,12 @@ from pathlib import Path
 SOURCES = Path("src/headgate")
 READERS = ("pyiceberg.manifest", "pyiceberg.avro", "pyiceberg.table.inspect", "fastavro", "avro")
 REVIEWED = {"src/headgate/lake/relocation.py: fastavro"}
-"""It writes manifests anew for `headgate warehouse move`, in the operator's own process."""
+"""The module that rewrites manifests for `headgate warehouse move`, in the operator's own process."""
 METHODS = {"fetch_manifest_entry", "read_manifest_list", "plan_files", "inspect"}
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Yield the full name of everything that a module imports."""
+    """Yield the full name of every object that a module imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)

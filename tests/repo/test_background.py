@@ -43,7 +43,7 @@ REVIEWED = {
 
 
 def starts(node: ast.AST, place: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield where a thread or a task is started, and by what."""
+    """Yield each place where a thread or a task is started, with the call that starts it."""
     for child in ast.iter_child_nodes(node):
         named = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         within = (*place, child.name) if named else place

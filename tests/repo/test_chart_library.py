@@ -1,4 +1,4 @@
-"""The native library that draws charts ends its process when it panics: only processes of one chart load it."""
+"""Only processes that draw a single chart load the native chart library, because it ends its process when it panics."""
 
 import ast
 import subprocess
@@ -13,7 +13,7 @@ LOADED_BY = {"untrusted_input/charts.py": LIBRARY, "untrusted_input/rewriters.py
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Yield the full name of each module that a module may import, also by a function's argument."""
+    """Yield the full name of each module that a module can import, also by an argument of a function."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -25,7 +25,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def loads(file: Path) -> set[str]:
-    """Return which of the library and its module a file imports."""
+    """Return the imports of the library, and of the module that uses it, in a file."""
     names = set(imported(ast.parse(file.read_text("utf-8"))))
     return {each for each in (LIBRARY, ITS_MODULE) if any(f"{name}.".startswith(f"{each}.") for name in names)}
 

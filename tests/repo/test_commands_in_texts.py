@@ -1,4 +1,4 @@
-"""Every command that a text of the repository names exists, with its options."""
+"""Every command that a text of the repository names exists with its options."""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ import typer
 from headgate.cli import app
 
 HISTORY = "adr"
-"""The folder of decisions, which are written with the names of their time."""
+"""The folder of architecture decisions, which keep the names of the time when they were written."""
 
 SHIPPED_MODELS = Path("src/headgate/model/models")
-"""Their texts stay as they are, with the commands of their time: logs name a model by the hash of its text."""
+"""The folder of shipped models; their texts keep the commands of their time, because logs name a model by its text's hash."""
 
 IN_BACKTICKS = re.compile(r"`headgate ([a-z][^`\n]*)`")
 IN_CODE = re.compile(r"^(?: {4}|\$ |\$ .*\| )headgate ([a-z].*)", re.MULTILINE)
@@ -31,13 +31,13 @@ def texts() -> Iterator[Path]:
 
 
 def named_commands(text: str) -> Iterator[str]:
-    """Yield what stands behind `headgate` in a text, where that is code."""
+    """Yield the words after `headgate` in a text, where they are code."""
     yield from IN_BACKTICKS.findall(text)
     yield from IN_CODE.findall(text)
 
 
 def fault(line: str) -> str | None:
-    """Return what no command has of a line; None if there is nothing."""
+    """Return the command, option or argument in the line that does not exist; None if all exist."""
     words = re.split(r"[#|]|  ", line)[0].split()
     command: Any = ROOT
     while words and hasattr(command, "commands"):

@@ -1,4 +1,4 @@
-"""What `deploy/` says is what the server knows: its settings, its probes, its ports."""
+"""The files of `deploy/` match the server: its settings, its probes, its ports."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The documents are in step with the repository: links lead somewhere, lists are whole, code blocks are code."""
+"""The documents match the repository: links have targets, lists are complete, and code blocks are valid code."""
 
 import re
 import tomllib
@@ -15,11 +15,11 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _VARIABLE = re.compile(r"HEADGATE_[A-Z]+(?:_[A-Z]+)*\b")
 _PYTHON = re.compile(r"^```python( run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""A code block; `run` behind the language means that the test executes it too."""
+"""A code block; with `run` after the language, the test also executes it."""
 
 
 def anchors(document: Path) -> set[str]:
-    """Return the anchors of a document's headings, as hosts of repositories make them."""
+    """Return the anchors of a document's headings, in the form that repository hosts generate."""
     headings = _HEADING.findall(_FENCED.sub("", document.read_text()))
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
@@ -92,7 +92,7 @@ class TestDependencies:
 
 
 def packages() -> str:
-    """Return the part of the document that is about packages."""
+    """Return the part of the document that lists the packages."""
     return (ROOT / "docs" / "dependencies.md").read_text().split("## Not from PyPI")[0]
 
 

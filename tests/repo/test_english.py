@@ -1,4 +1,4 @@
-"""The check of English finds the phrases of its table, and nothing else."""
+"""The check of English finds the phrases of its table, and no others."""
 
 from pathlib import Path
 

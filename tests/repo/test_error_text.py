@@ -1,4 +1,4 @@
-"""Spark's errors become text in one place: no handler puts such an error into a message by itself."""
+"""Errors of Spark are converted to text in one place: no other handler puts such an error into a message."""
 
 import ast
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import pytest
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "headgate"
 SPARK = ("PySparkException", "AnalysisException", "SparkConnectException", "SparkConnectGrpcException", "RpcError")
-"""What code that talks to Spark catches, or takes."""
+"""Classes of Spark's errors in handlers and parameters."""
 ANYTHING = ("Exception", "BaseException")
 NEAR_SPARK = ("pipelines", "spark")
-"""Where an error of any class may be one of Spark's."""
+"""Packages in which an error of any class may come from Spark."""
 TEXT = ("str", "repr", "format")
 LOGGED = {
     "spark/driver/driver.py": "what keeps a driver from starting: for the operator, and masked by the gateway",
@@ -23,7 +23,7 @@ def names(node: ast.expr | None) -> set[str]:
 
 
 def errors(tree: ast.AST, known: tuple[str, ...]) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the name of each error of these classes, and the code that has it."""
+    """Yield the name of each variable for an error of these classes, with the code that can use it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.name and names(node.type) & set(known):
             yield node.name, node
@@ -34,7 +34,7 @@ def errors(tree: ast.AST, known: tuple[str, ...]) -> Iterator[tuple[str, ast.AST
 
 
 def as_text(name: str, code: ast.AST) -> Iterator[int]:
-    """Yield the lines where an error becomes text; a comparison shows nothing."""
+    """Yield the lines where an error becomes text, apart from comparisons, which show nothing."""
     compared = {id(each) for node in ast.walk(code) if isinstance(node, ast.Compare) for each in ast.walk(node)}
     for node in ast.walk(code):
         if id(node) in compared:

@@ -1,4 +1,4 @@
-"""A howto is a session that works: its files are written, its commands are run, and they print what it says."""
+"""Howtos are executed: their files are written, their commands run, and the output is that of the document."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Answers of a connection's host are read by one module alone, which bounds them."""
+"""Only one module reads HTTP answers of a connection's host; it bounds their size and time."""
 
 import ast
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ REVIEWED = {
     "endpoints/auth/oidc/provider_metadata.py": "asks the identity provider that the operator's setting names",
     "conformance/http/runner.py": "asks a server that it has started itself",
 }
-"""Modules outside the command line that ask no connection's host, with what they ask."""
+"""Modules outside the command line that use HTTP for other hosts, each with its requests."""
 UNBOUNDED = {"read", "json", "text", "content", "iter_bytes", "iter_text", "iter_lines", "Client", "AsyncClient"}
-"""What unpacks an answer of httpx as a whole, or a piece as large as its host likes."""
+"""Attributes of httpx that decode a whole answer, or pieces of a size that the host chooses."""
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Yield the full name of everything that a module imports, wherever it does."""
+    """Yield the full name of every object that a module imports, anywhere in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -38,7 +38,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def trees() -> Iterator[tuple[str, ast.AST]]:
-    """Yield every module of the server, by its path."""
+    """Yield every module of the server with its path."""
     for file in SOURCES.rglob("*.py"):
         name = str(file.relative_to(SOURCES))
         if not name.startswith("cli/"):

@@ -1,4 +1,4 @@
-"""The import contract fails on what it forbids; a contract that never fails holds nothing."""
+"""The import contract fails on each import that it forbids."""
 
 import os
 import shutil
@@ -14,14 +14,14 @@ LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of the sources and the contract, to do wrong in."""
+    """A copy of the sources and of the contract, in which a test may add forbidden imports."""
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
 
 def lint(tree: Path) -> subprocess.CompletedProcess[str]:
-    """Run the contract on a copy; the copy's sources come before the installed ones."""
+    """Check the contract on a copy; the sources of the copy take precedence over the installed ones."""
     return subprocess.run(
         [LINT_IMPORTS, "--no-logo", "--no-cache"],
         cwd=tree,
@@ -33,7 +33,7 @@ def lint(tree: Path) -> subprocess.CompletedProcess[str]:
 
 
 def plant(tree: Path, module: str, line: str) -> None:
-    """Append a line to a module of the copy, making it and its package if need be."""
+    """Append a line to a module of the copy; create the module and its package if they do not exist."""
     path = tree / "src" / "headgate" / module
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -49,13 +49,20 @@ class TestContract:
     @pytest.mark.parametrize(
         ("module", "line", "broken"),
         [
-            pytest.param("facts/__init__.py", "import headgate.control", "headgate.facts", id="an arrow outward"),
-            pytest.param("lake/__init__.py", "import headgate.spark", "headgate.lake", id="a package beside"),
+            pytest.param(
+                "facts/__init__.py", "import headgate.control", "headgate.facts", id="an import of an outer package"
+            ),
+            pytest.param(
+                "lake/__init__.py", "import headgate.spark", "headgate.lake", id="an import of a sibling package"
+            ),
             pytest.param("decision/__init__.py", "import time", "headgate.decision", id="a clock in a pure package"),
             pytest.param("model/__init__.py", "import os", "headgate.model", id="the environment in a pure package"),
             pytest.param("facts/__init__.py", "import sqlalchemy", "headgate.facts", id="a database in a pure package"),
             pytest.param(
-                "endpoints/__init__.py", "import headgate.store", "headgate.endpoints", id="an endpoint to the store"
+                "endpoints/__init__.py",
+                "import headgate.store",
+                "headgate.endpoints",
+                id="an import of the store in an endpoint",
             ),
             pytest.param("lake/__init__.py", "import sqlalchemy", "headgate.lake", id="SQL outside the store"),
         ],

@@ -1,4 +1,4 @@
-"""The layout of the house: tests stand where their modules do, and the imports of control are shallow."""
+"""The layout of the repository: tests are at the paths of their modules, and imports in `control` are shallow."""
 
 import re
 from functools import cache
@@ -21,17 +21,17 @@ GROUPS = {
     "spark/guard": "the guard, which is written in Scala",
     "survival": "kills, races, outages",
 }
-"""Folders of tests that belong to no module, and what they hold."""
+"""Folders of tests that belong to no module, and their contents."""
 
 GUARD = SOURCES / "spark" / "guard" / "scala"
 ARCHITECTURE = Path("docs/architecture.md")
 
 MOST_LEVELS = 9
-"""Of the imports in `control`: what is deeper takes more than one reading to follow."""
+"""The maximum depth of the imports in `control`; a deeper chain takes more than one reading to follow."""
 
 
 def has_module(test: Path) -> bool:
-    """Return whether a module or package of the name `x` stands where `test_x.py` or `test_x_aspect.py` says."""
+    """Whether the module or package `x` is at the path that `test_x.py` or `test_x_aspect.py` implies."""
     place, subject = SOURCES / test.parent, test.stem.removeprefix("test_")
     names = [each.stem for each in place.glob("*") if each.suffix == ".py" or each.is_dir()]
     return any(subject == name or subject.startswith(f"{name}_") for name in names)

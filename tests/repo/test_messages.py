@@ -1,4 +1,4 @@
-"""Every message of the program is in one file that a reviewer reads from top to bottom."""
+"""All messages of the program are in one file, which a reviewer can read from top to bottom."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The check of names complains about what it says it complains about."""
+"""The check of names finds unfit words, and accepts nouns."""
 
 import pytest
 

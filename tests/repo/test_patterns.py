@@ -1,4 +1,4 @@
-"""Every regular expression of ours takes time in proportion to its text: callers send the texts, and `re` lets nothing else run."""
+"""Regular expressions take time linear in the length of the text: callers choose the texts, and `re` blocks all other work."""
 
 import importlib
 import inspect
@@ -16,7 +16,7 @@ import headgate
 
 LENGTH: Final = 20_000
 SECONDS: Final = 0.25
-"""Of CPU: hundreds of times what a pattern takes that reads each sign a few times, and a fraction of one that takes their square."""
+"""CPU time: hundreds of times that of a linear pattern, and a fraction of that of a quadratic one."""
 BEGINNINGS: Final = ("", "a", "(", "'", "`", "geography('a,", "/", "SubqueryAlias a", "SubqueryAlias `")
 UNITS: Final = (
     "a", "1", ".", "-", "_", " ", "\n", "\t", "(", ")", "[", "'", '"', "`", "/", "\\", ":", ",", ";", "*", "@", "%", "+", "\u00e9",
@@ -33,12 +33,12 @@ OF_WHOLE_TEXTS: Final = frozenset(
         "headgate.control.catalog.table_properties._RANGE",
     }
 )
-"""Patterns that are compared with a whole text, and never looked for in one."""
+"""Patterns that are matched against a whole text, and never searched for in one."""
 
 
 @cache
 def patterns() -> Mapping[str, re.Pattern[Any]]:
-    """Return every pattern that a module has, by the name of the first variable with it."""
+    """Return every pattern of every module, by the name of the first variable that has it."""
     found: dict[re.Pattern[Any], str] = {}
     for module in pkgutil.walk_packages(headgate.__path__, "headgate."):
         if module.name.rpartition(".")[2] != "__main__":
@@ -63,10 +63,10 @@ def _within(value: Any) -> Iterator[re.Pattern[Any]]:
 
 @contextmanager
 def limited(said: str) -> Iterator[None]:
-    """Fail where this takes more of the CPU; `re` looks for signals now and then."""
+    """Fail if the block takes more CPU time than the limit; `re` checks for signals now and then."""
 
     def fail(*_: object) -> None:
-        pytest.fail(f"takes more than {SECONDS} s for {LENGTH} signs: {said}")
+        pytest.fail(f"takes more than {SECONDS} s for {LENGTH} characters: {said}")
 
     before = signal.signal(signal.SIGVTALRM, fail)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)

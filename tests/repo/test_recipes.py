@@ -1,7 +1,7 @@
-"""The recipes of CONTRIBUTING for newcomers name every file that they take, and they take few.
+"""The recipes of CONTRIBUTING for newcomers name every file that they change, and these are few.
 
-Each is carried out with a dummy on a copy of the package. `recipes/<recipe>.yaml` has the lines that are added, and
-`recipes/<recipe>.py` holds that the dummy works.
+The test carries out each recipe with an example on a copy of the package. `recipes/<recipe>.yaml` has the lines to add,
+and `recipes/<recipe>.py` checks that the example works.
 """
 
 import os
@@ -26,7 +26,7 @@ def recipe(name: str) -> Mapping[str, Any]:
 
 
 def carry_out(name: str, package: Path) -> None:
-    """Add what the recipe, and the one that comes first, say to a copy of the package."""
+    """Add the lines of the recipe, and of the recipe that must come first, to a copy of the package."""
     said = recipe(name)
     if "first" in said:
         carry_out(said["first"], package)
@@ -40,19 +40,19 @@ def carry_out(name: str, package: Path) -> None:
 
 
 def with_lines(text: str, additions: list[Mapping[str, str]]) -> str:
-    """Return the text with lines added, each after a line that stands once in it."""
+    """Return the text with lines added, each after a line that occurs once in it."""
     for each in additions:
         lines = text.splitlines(keepends=True)
         places = [number for number, line in enumerate(lines, 1) if line.rstrip("\n") == each["after"]]
         assert len(places) == 1, (
-            f"a line is to be added after `{each['after']}`, which stands there {len(places)} times"
+            f"the recipe adds a line after `{each['after']}`, which must occur once; it occurs {len(places)} times"
         )
         text = "".join((*lines[: places[0]], each["add"], *lines[places[0] :]))
     return text
 
 
 def changed_files(package: Path) -> Iterator[str]:
-    """Yield the files of a copy that are not in the package, or are not as they are there."""
+    """Yield the files of a copy that the package does not have, or has with other contents."""
     for path in package.rglob("*"):
         name = path.relative_to(package)
         known = PACKAGE / name

@@ -1,4 +1,4 @@
-"""A text that names a module, a class or a Scala file of Headgate names one that exists, and a link is called as its file."""
+"""References resolve: every module, class and Scala file that a text names exists, and a link's text is its file's name."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ REFERENCE = re.compile(r"`(headgate(?:\.\w+)+)`")
 SCALA = re.compile(r"\b([A-Z]\w+\.scala)\b")
 LINK = re.compile(r"\[([\w/]+\.(?:py|scala))\]\(([^)]+)\)")
 FILES = ("headgate.db",)
-"""Names of files that look like a module."""
+"""Names of files that look like modules."""
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -24,7 +24,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def found(pattern: re.Pattern[str]) -> list[tuple[str, ...]]:
-    """Return what a pattern finds, each with the file that it is in."""
+    """Return the matches of a pattern, each with its file."""
     return [(file, *match.groups()) for file, text in texts() for match in pattern.finditer(text)]
 
 

@@ -1,4 +1,4 @@
-"""A release is refused for what would make it a bad one, and its archives hold what is tracked."""
+"""A release with a fault is refused, and its archives hold exactly the tracked files."""
 
 from pathlib import Path
 

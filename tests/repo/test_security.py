@@ -1,4 +1,4 @@
-"""The threat model claims what a test holds, and nothing else."""
+"""The threat model: each claim names tests, and these tests exist."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ _TEST = re.compile(r"\[([^\]]+)\]\((\.\./\.\./tests/[\w/]+/test_\w+\.py)\)")
 
 
 def claims() -> dict[str, list[tuple[str, str]]]:
-    """Return each claim with the tests that hold it: the words of the test's name, and its file."""
+    """Return each claim with its tests: the words of the test's name, and its file."""
     return rows(MODEL.read_text().split("\n## What is claimed\n")[1].split("\n## ")[0], "claim")
 
 

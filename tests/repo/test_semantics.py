@@ -1,4 +1,4 @@
-"""docs/semantics.md and the tests of the promises are one list; and what a decision means stays readable."""
+"""docs/semantics.md and the tests of the promises list the same promises, and the definition of a decision stays short."""
 
 import inspect
 import re
@@ -14,7 +14,7 @@ from tests.store import test_log_promises
 
 SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
 READABLE = 250
-"""Lines: what a decision means is read in ten minutes."""
+"""The maximum number of lines of the definition of a decision, which a reader can read in ten minutes."""
 
 
 def _tested(module: ModuleType) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""The way in: what is missing is said in one line, and what is installed is what the lock says."""
+"""The setup reports each missing program in one line, and installs exactly the versions of the lock file."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ _COMMENT = re.compile(r" *#.*")
 class TestFindingPython:
     @pytest.fixture
     def bare_path(self, tmp_path: Path) -> str:
-        """A PATH on which there is a shell's needs and no Python."""
+        """A PATH with the programs that the script needs, and without Python."""
         dirname = shutil.which("dirname")
         assert dirname
         (tmp_path / "dirname").symlink_to(dirname)
@@ -51,7 +51,7 @@ class TestMake:
             pytest.skip("`make` is not on PATH")
         targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
-        # These tests may themselves run under make, which then would say which folder it enters.
+        # The tests may run under make, and a nested make prints the folder that it enters.
         listed = subprocess.run(
             [make, "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
         ).stdout
@@ -88,7 +88,7 @@ class TestLocks:
 
 class TestTrackedFiles:
     def test_tracked_files_name_no_place_to_fetch_packages_from(self) -> None:
-        """Where packages come from is the machine's business: pip's and Maven's own settings say it."""
+        """The sources of packages are configured on the machine, in the settings of pip and Maven."""
         option = re.compile(r"--(?:extra-)?index-url|--find-links|--trusted-host|--repositories|index_url *=")
         host = re.compile(r"https?://(?:[\w-]+\.)*(?:files|index|mirror|packages|registry|repo\d*)\.[\w.-]+")
 

@@ -1,4 +1,4 @@
-"""The size check counts what it says it counts."""
+"""The check of sizes counts the lines that it claims to count."""
 
 from tools.check_sizes import FUNCTION_LINES, MODULE_LINES, functions, ninth_decile, too_long
 

@@ -1,4 +1,4 @@
-"""`make soak` runs every long test, in parts that exist, and shows how each ended."""
+"""`make soak` runs every long test, in parts that exist, and shows the result of each."""
 
 import importlib.util
 import re

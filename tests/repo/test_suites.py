@@ -1,4 +1,4 @@
-"""The suites that say what is right are copied whole, and are what they claim to be."""
+"""The suites that define correct behaviour are complete copies, and their files have the documented form."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Holds that the noun that the recipe adds is served: `python -m tests.repo.recipes.api_noun FOLDER`."""
+"""Checks that the server serves the noun of the recipe: `python -m tests.repo.recipes.api_noun FOLDER`."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from tests.app.deployment_harness import world_in
 
 
 def main() -> None:
-    """Make and list at the noun, show and delete as every resource."""
+    """Create and list resources at the noun, and show and delete one like every resource."""
     with world_in(Path(sys.argv[1])) as world:
         assert set(world.app.openapi()["paths"]["/api/v1/playbooks"]) == {"get", "post"}
         world.add("ann", "admin")

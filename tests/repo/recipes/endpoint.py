@@ -1,4 +1,4 @@
-"""Holds that the endpoint that the recipe adds is served: `python -m tests.repo.recipes.endpoint FOLDER`."""
+"""Checks that the server serves the endpoint of the recipe: `python -m tests.repo.recipes.endpoint FOLDER`."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from tests.app.deployment_harness import world_in
 
 
 def main() -> None:
-    """Ask it as somebody who sees everything and as somebody who sees less, and without a token."""
+    """Call the endpoint as a user who may see everything, as one who may see less, and without a token."""
     with world_in(Path(sys.argv[1])) as world:
         assert set(world.app.openapi()["paths"]["/api/v1/type-counts"]) == {"get"}
         world.add("ann")

@@ -1,4 +1,4 @@
-"""Holds that the kind of pipeline that the recipe adds is one: `python -m tests.repo.recipes.pipeline_kind FOLDER`."""
+"""Checks that the server supports the pipeline kind of the recipe: `python -m tests.repo.recipes.pipeline_kind FOLDER`."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ DEFINITION = {"kind": "row_count", "name": "rows", "input": "lake.raw.flights", 
 
 
 def main() -> None:
-    """Ask everything that a kind of pipeline takes part in."""
+    """Check every feature in which a kind of pipeline takes part."""
     assert kind_of(parse_definition(DEFINITION)) is KINDS["row_count"]
     assert document_kinds("row_count") == document_kinds("history")
     with world_in(Path(sys.argv[1])) as world:
@@ -22,13 +22,13 @@ def main() -> None:
 
 
 def check_document(document: Any) -> None:
-    """Hold that the document of the API lists its definition."""
+    """Check that the OpenAPI document lists the definition of the kind."""
     body = document["paths"]["/api/v1/pipelines/{pipeline}"]["put"]["requestBody"]["content"]["application/json"]
     assert "row_count" in body["schema"]["discriminator"]["mapping"]
 
 
 def check_decisions(world: DeploymentHarness) -> None:
-    """Hold that the model decides on its creation: a viewer of the layer may not, an editor may."""
+    """Check that the model decides on its creation: a viewer of the layer may not create it, an editor may."""
     table = {"type": "table", "parent": "lake.raw", "name": "flights"}
     assert world.call("owner", "POST", "/resources", table).status_code == 201
     for name, role in (("vic", "viewer"), ("ed", "editor")):
@@ -39,7 +39,7 @@ def check_decisions(world: DeploymentHarness) -> None:
 
 
 def check_life(world: DeploymentHarness) -> None:
-    """Hold that it is listed and shown with its definition, is run, and is gone with its document in the end."""
+    """Check that the pipeline is listed and shown with its definition, runs, and is deleted together with its document."""
     shown = world.call("ed", "GET", "/pipelines/rows").json()
     assert shown["definition"] == parse_definition(DEFINITION).model_dump(mode="json")
     assert [each["name"] for each in world.call("vic", "GET", "/pipelines", kind="row_count").json()["items"]] == [

@@ -1,4 +1,4 @@
-"""Holds that the table of plan classes has the class of the recipe: `python -m tests.repo.recipes.plan_class`."""
+"""Checks that the table of plan classes has the class of the recipe: `python -m tests.repo.recipes.plan_class`."""
 
 import re
 
@@ -9,7 +9,7 @@ NAME = "org.apache.spark.sql.catalyst.plans.logical.AggregateOverTime"
 
 
 def main() -> None:
-    """Read the table as its page does, with the verbs that the guard knows."""
+    """Read the table like the page that shows it, with the verbs of the guard."""
     (row,) = (each for each in plan_rows() if each.name == NAME)
     assert (row.when, row.needs) == ("always", ("read:child",))
     verbs = re.findall(

@@ -1,4 +1,4 @@
-"""Holds that the type that the recipe adds is one: `python -m tests.repo.recipes.resource_type FOLDER`."""
+"""Checks that the server supports the resource type of the recipe: `python -m tests.repo.recipes.resource_type FOLDER`."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.app.deployment_harness import world_in
 
 
 def main() -> None:
-    """Make, show, list and delete a resource of the type."""
+    """Create, show, list and delete a resource of the type."""
     assert "playbook" in shipped_vocabulary().types
     body = {"type": "playbook", "parent": "project", "name": "outage"}
     with world_in(Path(sys.argv[1])) as world:
