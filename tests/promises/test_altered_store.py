@@ -1,4 +1,4 @@
-"""What a start of the server believes of a database that was altered without the keys of the server."""
+"""A server that starts on a database which was altered without the server's keys: it trusts no altered entry."""
 
 import sqlite3
 from contextlib import closing
@@ -21,7 +21,7 @@ from tests.store.tampered_store import rehash
 
 @dataclass(frozen=True)
 class Left:
-    """What a server left: a member, the facts, and the facts that would make her an owner."""
+    """The store of a stopped server: a member, the facts, and forged facts that would make the member an owner."""
 
     folder: Path
     organization: ResourceId
@@ -33,7 +33,7 @@ class Left:
         return CliRunner().invoke(app, ["log", "verify", "--data", str(self.folder / "data")])
 
     def run(self, statement: str, *values: object) -> None:
-        """Write into the database."""
+        """Run a statement on the database."""
         with closing(sqlite3.connect(self.folder / "data" / "headgate.db")) as database, database:
             database.execute(statement, values)
 
@@ -73,7 +73,7 @@ def test_an_altered_entry_is_not_believed_after_a_restart(left: Left) -> None:
 
 
 def test_a_forged_history_is_not_sealed_by_a_restart(left: Left) -> None:
-    """Its seals were deleted, and its hashes fit: without the mark beside the key there is nothing to see."""
+    """The attacker deleted the seals, and the hashes are valid: only the mark beside the key reveals the forgery."""
     left.run("DELETE FROM seals WHERE log_id = ?", left.organization)
     left.run(PROMOTE, left.organization)
     rehash(left.folder / "data", left.organization)

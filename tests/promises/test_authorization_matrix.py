@@ -1,4 +1,4 @@
-"""Every route for every role of every model: what it answers is what the reference says of the action that it declares."""
+"""Every route for every role of every model: the answer matches the reference's decision on the action that the route declares."""
 
 import re
 from collections.abc import Iterator
@@ -37,17 +37,17 @@ def one(request: pytest.FixtureRequest, world: DeploymentHarness) -> Scene:
 
 @pytest.fixture(params=[29, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
 def share(request: pytest.FixtureRequest) -> int:
-    """Which part of the pairs of a principal and a request is tried: one in so many."""
+    """The share of the pairs of a principal and a request that is tried: one of this number."""
     return request.param
 
 
 def some(one: Scene, number: int, share: int) -> list[str]:
-    """Return the principals who are tried with the request of this number."""
+    """Return the principals that send the request of this number."""
     return sorted(one.holders)[number % share :: share]
 
 
 class Watched:
-    """What the engine was asked for the command that was foreseen last."""
+    """Records the questions to the engine for the command that was previewed last."""
 
     def __init__(self, one: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[Question] = []
@@ -63,18 +63,18 @@ class Watched:
 
 
 def sent(one: Scene, name: str, method: str, asked: Asked, **query: Any) -> Any:
-    """Return the answer to a request of somebody's."""
+    """Return the answer to this principal's request."""
     return one.place.call(name, method, asked.path, asked.body, **asked.query, **query)
 
 
 def allows(one: Scene, caller: Caller, question: Question) -> bool:
-    """Say what the reference says of a question, were it this caller's."""
+    """Return the reference's decision on a question, asked for this caller."""
     control = one.place.control
     return decide(control.models, control.snapshot, replace(question, caller=caller), control.now).allowed
 
 
 def as_declared(action: str, declared: list[str]) -> bool:
-    """Say whether a route says that it needs this action."""
+    """Whether the route declares that it needs this action."""
     return any(re.fullmatch(re.sub(r"\\\{\w+\\\}", r"\\w+", re.escape(each)), action) for each in declared)
 
 
@@ -113,7 +113,7 @@ def test_a_resource_is_shown_exactly_where_the_reference_allows_the_action(one: 
             answer, caller = sent(one, who, name.partition(" ")[0], asked), one.place.caller(who)
             needed = action.replace("{type}", facts.resources[ResourceId(asked.on)].type)
             allowed = may(one, caller, needed, ResourceId(asked.on))
-            # What nothing of this type has, is told to who could read it.
+            # A caller who may read the resource learns that its type has no document.
             none = name.endswith("/document") and answer.status_code == 422
             assert none or answer.status_code in (OK if allowed else DENIED), (who, asked, answer.text)
             assert allowed or answer.status_code in DENIED, (who, asked, answer.text)
@@ -135,18 +135,18 @@ def test_a_list_shows_what_may_be_discovered_and_nothing_else(one: Scene, path: 
 
 
 def may(one: Scene, caller: Caller, action: str, on: ResourceId) -> bool:
-    """Say whether the reference allows an action; to discover is to be allowed anything."""
+    """Whether the reference allows an action; to discover a resource, one allowed action on it is enough."""
     control = one.place.control
     if on in control.snapshot.principals or on in control.snapshot.groups:
         return visible_subjects(control.answers, caller, control.now)(on)
     if action == DISCOVER or not model_has_action(one.model, action):
-        # Everybody knows where they are.
+        # Every member knows their own organization.
         return on == one.place.opened.id or control.is_visible(caller, on)
     return allows(one, caller, Question(caller, action, on))
 
 
 def needs_of(name: str, one: Scene) -> list[str]:
-    """Return what a route declares."""
+    """Return the actions that a route declares."""
     method, _, path = name.partition(" ")
     document = one.place.http.get("/api/openapi.json").json()
     return document["paths"][f"{PREFIX}{path}"][method.lower()]["x-headgate-needs"]

@@ -1,4 +1,4 @@
-"""A repeat of a request to the catalog is for the caller that sent the first one, and shows what a load would show."""
+"""Repeated requests to the catalog: only the first sender gets the stored answer, with only what a load would show."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,12 +12,12 @@ from tests.journeys.test_catalog import SCHEMA, VERSION
 TABLES, VIEWS = "/v1/namespaces/raw/tables", "/v1/namespaces/raw/views"
 COMMENT = "what another user wrote afterwards"
 MAKES = ["database.describe", "database.create_table", "database.create_view", "lake.register_table", "table.alter"]
-"""Actions of a token that makes tables and views, and neither selects from them nor describes them."""
+"""Actions of a token that creates tables and views, and may neither select from them nor describe them."""
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    """`maker` and `reader` are tokens of the owner: one makes tables and views, the other loads them as well."""
+    """`maker` and `reader` are tokens of the owner: one creates tables and views, the other may also load them."""
     with world_in(tmp_path_factory.mktemp("repeated")) as opened:
         for who, actions in (("maker", MAKES), ("reader", [*MAKES, "table.select", "table.describe"])):
             made = opened.call("owner", "POST", "/tokens", {"actions": actions})
@@ -38,7 +38,7 @@ def sent(world: DeploymentHarness, who: str, path: str, body: Any = None, key: s
 
 
 def comment(world: DeploymentHarness, path: str) -> None:
-    """Have the owner write a property that the maker has not seen."""
+    """Set a property as the owner, which the maker has not seen."""
     updates = [{"action": "set-properties", "updates": {"comment": COMMENT}}]
     assert sent(world, "owner", path, {"requirements": [], "updates": updates}).status_code == 200
 
@@ -52,7 +52,7 @@ def view(name: str) -> dict[str, Any]:
 
 
 def staged(world: DeploymentHarness, name: str) -> dict[str, Any]:
-    """Return the commit that makes a staged table."""
+    """Return the commit that creates a staged table."""
     metadata = sent(world, "maker", TABLES, {**table(name), "stage-create": True}).json()["metadata"]
     updates = [
         {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
@@ -82,7 +82,7 @@ CREATES = ["create table", "create view", "register table", "commit of a staged 
 
 
 def created(world: DeploymentHarness, create: str, name: str) -> tuple[str, Any, str]:
-    """Return the path and the body of a create, and the path of what it makes."""
+    """Return the path and the body of a create request, and the path of the new table or view."""
     match create:
         case "create table":
             return TABLES, table(name), f"{TABLES}/{name}"
@@ -97,7 +97,7 @@ def created(world: DeploymentHarness, create: str, name: str) -> tuple[str, Any,
 def load_and_repeat(
     world: DeploymentHarness, who: str, create: str, name: str
 ) -> tuple[httpx.Response, httpx.Response]:
-    """Create something, change it, and return the answers to a load of it and to the repeated create."""
+    """Create a table or view, change it, and return the answers to a load of it and to the repeated create."""
     path, body, made = created(world, create, name)
     assert sent(world, who, path, body, name).status_code == 200
     comment(world, made)
@@ -142,7 +142,7 @@ def test_a_key_of_a_full_session_is_another_key_to_a_narrowed_token(
 
     repeat = sent(world, "reader", path, body, name)
 
-    # A new request: the name, the folder or the staged metadata is in use.
+    # For another caller the request is a new one, and its name, folder or staged metadata is in use.
     assert (repeat.status_code in (403, 409), COMMENT in repeat.text) == (True, False), repeat.text
 
 

@@ -1,4 +1,4 @@
-"""One login of two organizations at their catalogs: tables and views of the one are as missing at the other's."""
+"""One login in two organizations at their catalogs: tables and views of one look missing at the catalog of the other."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +77,7 @@ class Two:
         assert made.status_code == 200, made.text
 
     def send(self, address: str, method: str, path: str, body: Any = None) -> Any:
-        """Send a request of Ann's to the catalog of an organization."""
+        """Send a request as Ann to the catalog of an organization."""
         known = {"authorization": f"Bearer {self.login}"}
         return self.main.http.request(method, f"/o/{address}/iceberg/v1{path}", json=body, headers=known)
 
@@ -93,7 +93,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
         logins.register(
             "ann",
             login="ann",
-            password="correct horse battery",  # noqa: S106 (of nobody)
+            password="correct horse battery",  # noqa: S106 (a test secret)
             email="ann@acme.example",
             verified=True,
             principal=ANN,
@@ -104,7 +104,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
 
 
 def missing(value: Any) -> Any:
-    """Return a request for what no organization has."""
+    """Return the request with names that no organization has."""
     if isinstance(value, dict):
         return {key: missing(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -125,7 +125,7 @@ def test_tables_of_another_organization_look_missing(two: Two, method: str, path
 
 
 def test_the_same_requests_succeed_in_their_own_organization(two: Two) -> None:
-    """Last, as they change what is there: so the sweep above asks for what is really there."""
+    """The last test, because it changes tables and views; it shows that the names of the tests above exist."""
     reads = [each for each in CALLS if each[0] != "DELETE" and "own" not in str(each) and "rename" not in each[1]]
 
     codes = {path: two.send("beta", method, path, body).status_code for method, path, body in reads}

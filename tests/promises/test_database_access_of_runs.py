@@ -1,4 +1,4 @@
-"""How a run enters the database that its pipeline declares: the guard is told, and nobody else, for as long as it may."""
+"""How a run connects to the database that its pipeline declares: only the guard gets the address and secret, while it may."""
 
 import json
 import time
@@ -15,7 +15,7 @@ from headgate.spark.sessions.signature import sign
 from tests.app.deployment_harness import KEY, DeploymentHarness, world_in
 from tests.fakes.runs import begin, end
 
-PASSWORD = "correct horse battery"  # noqa: S105 (that of no one)
+PASSWORD = "correct horse battery"  # noqa: S105 (a test secret)
 SHOP = {"host": "::1", "database": "shop", "user": "headgate", "password": PASSWORD, "sslmode": "verify-full"}
 RUN = RunId("run-1")
 

@@ -1,4 +1,4 @@
-"""Every denial of an endpoint beside the HTTP API makes one record, in the addressed organization, that names the asker."""
+"""The audit of denials at every endpoint beside the HTTP API: one record, in the addressed organization, with the caller."""
 
 import json
 import time
@@ -34,7 +34,7 @@ HIDDEN_TABLE, MISSING_TABLE = f"lake.{HIDDEN}.salaries", f"lake.{MISSING}.salari
 ALWAYS_ALLOWED = {"GET /v1/config", "GET /v1/namespaces"}
 """Routes of the catalog that answer every known caller."""
 OF_THE_LAKE = {"POST /v1/namespaces", "POST /v1/namespaces/{namespace}/register"}
-"""Routes that need an action on the lake, which every member may know of."""
+"""Routes that need an action on the lake, which every member may discover."""
 REFUSED: Mapping[str, tuple[str, str]] = {
     "POST /v1/namespaces": ("lake.create_database", "lake"),
     "DELETE /v1/namespaces/{namespace}": ("database.drop", "lake.raw"),
@@ -50,12 +50,12 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "POST /v1/views/rename": ("table.alter", "lake.raw.seen"),
     "POST /v1/transactions/commit": ("table.alter", "lake.raw.flights"),
 }
-"""What a viewer of `raw` is refused by a route, and on what. The routes that are not listed are allowed to it."""
+"""The action and resource that each route refuses to a viewer of `raw`. Routes that are not listed are allowed."""
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    """`home` is the organization of the deployment; `acme` has tables, its viewer `vic` of `raw`, and `ed`, who edits it."""
+    """`home` is the home organization; `acme` has tables, the viewer `vic` of `raw` and the editor `ed` of `raw`."""
     with world_in(tmp_path_factory.mktemp("denials")) as opened:
         yield opened
 
@@ -82,7 +82,7 @@ def catalog(place: OrganizationClient, who: str, method: str, path: str, body: A
 
 
 def asked(place: OrganizationClient, who: str, route: str, namespace: str, table: str, view: str) -> httpx.Response:
-    """Return the answer of a route of the catalog about these names."""
+    """Return the answer of a route of the catalog to a request with these names."""
     method, _, template = route.partition(" ")
     path = template.format(namespace=namespace, table=table, view=view)
     named = view if "/views/" in template else table
@@ -91,7 +91,7 @@ def asked(place: OrganizationClient, who: str, route: str, namespace: str, table
 
 @dataclass
 class Audits:
-    """The records of every audit of the deployment, by organization."""
+    """All audit records of the deployment, by organization."""
 
     world: DeploymentHarness
 
@@ -103,7 +103,7 @@ class Audits:
         return {root: [each for _, each in stores.audit_records(root, AuditFilter(), limit=10_000)] for root in roots}
 
     def made_by(self, act: Callable[[], Any]) -> tuple[Any, list[tuple[ResourceId, AuditRecord]]]:
-        """Return what a call returns, and the records that it makes, each with its organization."""
+        """Return a call's result, and the records that it adds to the audit, each with its organization."""
         before = self.kept()
         result = act()
         after = self.kept()
@@ -117,7 +117,7 @@ def audits(world: DeploymentHarness) -> Audits:
 
 
 def only(place: OrganizationClient, found: list[tuple[ResourceId, AuditRecord]]) -> AuditRecord:
-    """Return the only new record, which must be in the audit of this organization."""
+    """Return the only new record; fail if it is not a denial in the audit of this organization."""
     assert [root for root, _ in found] == [place.opened.id], found
     record = found[0][1]
     assert not record.allowed
@@ -125,7 +125,7 @@ def only(place: OrganizationClient, found: list[tuple[ResourceId, AuditRecord]])
 
 
 def by(place: OrganizationClient, who: str, record: AuditRecord) -> bool:
-    """Return whether a record names this caller, with its token."""
+    """Whether a record names this caller and their token."""
     caller = place.caller(who)
     return (record.principal, record.origin.token) == (caller.principal, caller.token)
 
@@ -153,7 +153,7 @@ class TestTheCatalog:
         route = "DELETE /v1/namespaces/{namespace}/tables/{table}"
         table = acme.control.snapshot.find(HIDDEN_TABLE.split("."))
         assert table is not None
-        # Another viewer may discover the table: its denial has the id, the other one the name.
+        # sue may discover the table, so that her denial has its id; the denial of vic has its name.
         acme.add("sue")
         assert acme.give("sue", "viewer", HIDDEN_TABLE).status_code == 201
         for who in ("vic", "sue"):
@@ -322,7 +322,7 @@ class TestAuthZen:
 
 
 class TestStatementsThatTheGuardRefuses:
-    """The guard asks one endpoint for SQL over HTTP, Spark Connect and runs."""
+    """The guard asks one endpoint for statements of SQL over HTTP, of Spark Connect and of runs."""
 
     @pytest.fixture
     def home(self, world: DeploymentHarness) -> OrganizationClient:
@@ -436,7 +436,7 @@ class TestStatementsThatTheGuardRefuses:
 class TestTheGatewayOfSpark:
     @pytest.fixture
     def gateway(self, world: DeploymentHarness) -> Iterator[httpx.Client]:
-        """The endpoint that the gateway asks."""
+        """A client of the endpoint that the gateway asks."""
         deployment = world.deployment
         drivers = Drivers(deployment.organizations, deployment.home, ("*",), Clusters())
         knowing = CredentialResolver(deployment, world.sparks, drivers)

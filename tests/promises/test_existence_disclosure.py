@@ -1,4 +1,4 @@
-"""What somebody learns by asking for names that are not theirs: nothing, through any route of the HTTP API."""
+"""No route of the HTTP API discloses whether a resource exists that the caller may not discover."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> Iterator[DeploymentHarness]:
 
 
 def table(world: DeploymentHarness, database: str, name: str) -> None:
-    """Make a table without files."""
+    """Create a table without files."""
     layer = world.deployment.home.control.snapshot.find(("lake", database))
     assert layer is not None
     id = ResourceId(f"table_{name}")
@@ -36,12 +36,12 @@ def table(world: DeploymentHarness, database: str, name: str) -> None:
 
 
 def query(name: str, into: str, *inputs: str) -> dict[str, Any]:
-    """A definition of a query."""
+    """Return the definition of a query."""
     return {"kind": "query", "name": name, "into": into, "inputs": inputs or ["lake.raw.t"], "sql": "SELECT 1 AS n"}
 
 
 def saved_query(name: str) -> dict[str, Any]:
-    """A definition of a saved query."""
+    """Return the definition of a saved query."""
     return {"kind": "saved_query", "name": name, "inputs": ["lake.raw.t"], "sql": "SELECT 1 AS n"}
 
 
@@ -85,7 +85,7 @@ def test_a_user_may_name_themselves_for_a_token_of_their_own(world: DeploymentHa
 
 
 class TestSaving:
-    """Saving a pipeline names things: none of them is known by it."""
+    """Saving a pipeline that names other resources does not disclose which of them exist."""
 
     def test_saving_a_pipeline_under_a_hidden_name_answers_as_under_a_missing_one(
         self, world: DeploymentHarness
@@ -143,7 +143,7 @@ class TestSaving:
 
 
 class TestAnOutputThatIsNotThereYet:
-    """It is as closed as the layer that it will lie in."""
+    """An output that does not exist yet is as hidden as the database in which the pipeline will create it."""
 
     def test_a_pipeline_into_a_hidden_database_is_hidden_despite_rights_on_its_inputs(
         self, world: DeploymentHarness

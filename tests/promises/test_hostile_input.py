@@ -1,4 +1,4 @@
-"""What nobody means well: bodies, names, pages, tokens and fields that somebody made up. None has an effect or fails here."""
+"""Hostile input: malformed bodies, names, pages, tokens and fields. None has an effect, and none causes a server error."""
 
 import base64
 import json
@@ -27,12 +27,12 @@ from tests.app.deployment_harness import OrganizationClient
 from tests.app.routes import Route, routes
 
 UNLIMITED = Limits(address_rate=0.0, principal_rate=0.0)
-"""Nobody is told to come later: whatever else there is to say is what these tests are about."""
+"""Without rate limits, which would answer before the checks that these tests are about."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A deployment as it is served: its home organization, another one, and every route that it says it has."""
+    """A served deployment: its home organization, another one, and every route of its OpenAPI document."""
 
     place: OrganizationClient
     other: OrganizationClient
@@ -50,7 +50,7 @@ class Target:
         return self._send(self.place.tokens["owner"], route, path, content, headers)
 
     def send_served(self, route: Route, path: str, content: bytes) -> httpx.Response:
-        """Send a request as the owner, or as the operator where a token is refused before the body is looked at."""
+        """Send a request as the owner, or as the operator where the owner's token is refused before the body is read."""
         answer = self.send(route, path, content)
         refused = answer.status_code in (401, 403)
         return self._send(self.operator, route, path, content, {}) if refused else answer
@@ -64,7 +64,7 @@ class Target:
 
 SENDING = ("POST", "PUT", "PATCH")
 UNLISTED = ("/oauth2/token", "/oauth2/device", "/access/v1/evaluation", "/iceberg/v1/namespaces", "/guard/v1/decide")
-"""Paths of other endpoints that take a body, and that the OpenAPI document does not list."""
+"""Paths of other endpoints that accept a body, and that the OpenAPI document does not list."""
 LARGE = b'{"k":"' + b"x" * 70_000 + b'"}'
 
 
@@ -97,24 +97,24 @@ def operator_session(deployment: Deployment) -> str:
 
 @pytest.fixture(params=[37, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
 def share(request: pytest.FixtureRequest) -> int:
-    """Which part of the pairs of a route and something hostile is tried: one in so many, each of both in some pair."""
+    """The share of the pairs of a route and a hostile input that is tried: one of this number; every input is in a pair."""
     return request.param
 
 
 def part(known: list[Route], number: int, share: int) -> list[Route]:
-    """Return the routes that are tried with the hostile thing of this number."""
+    """Return the routes that are tried with the hostile input of this number."""
     return known[number % share :: share]
 
 
 def sending(target: Target) -> list[tuple[str, str]]:
-    """Return the method and the path of everything that may be sent a body."""
+    """Return the method and the path of every route that accepts a body."""
     listed = [(each.method, each.filled("x")) for each in target.routes if each.method in SENDING]
     assert len(listed) > 50
     return [*listed, *(("POST", each) for each in UNLISTED)]
 
 
 def is_refused(answer: httpx.Response, *expected: int) -> bool:
-    """Hold an answer to a refusal that is no failure, and says so in the form that its endpoint has."""
+    """Check that an answer is a refusal with a 4xx status, one of `expected` if given; return True."""
     request = f"{answer.request.method} {answer.request.url}"
     assert 400 <= answer.status_code < 500, (request, answer.status_code, answer.text)
     assert not expected or answer.status_code in expected, (request, answer.status_code, answer.text)
@@ -122,7 +122,7 @@ def is_refused(answer: httpx.Response, *expected: int) -> bool:
 
 
 def is_no_failure(answer: httpx.Response) -> bool:
-    """Hold an answer to anything but a failure. Only what needs Spark, which is not here, may say that it cannot now."""
+    """Check that an answer is no server error, except for 503 by a route that needs Spark, which is off; return True."""
     request = f"{answer.request.method} {answer.request.url}"
     assert answer.status_code < 500 or (answer.status_code == 503 and "Spark" in answer.text), (request, answer.text)
     return True
@@ -225,7 +225,7 @@ def test_a_hostile_text_is_only_ever_a_text_in_every_field_of_every_route(
 
 
 def is_name(name: str) -> bool:
-    """Say whether this can stand in a path, a statement and a page and be nothing but itself."""
+    """Whether a name has only characters that are safe in a path, a statement and a page."""
     return not set(name) & set("./\\%{}<>'\"`;$&|\0\r\n\u202e\u200b ")
 
 
@@ -305,7 +305,7 @@ def test_a_fault_of_a_form_names_fields_and_no_types_of_the_program(target: Targ
 
 
 def _numbers(schema: Any) -> bool:
-    """Return whether a schema takes a number with a fraction."""
+    """Whether a schema accepts a number with a fraction."""
     if not isinstance(schema, dict):
         return False
     return schema.get("type") == "number" or any(_numbers(each) for each in schema.get("anyOf", ()))
@@ -330,7 +330,7 @@ def test_a_number_that_is_not_finite_is_refused_wherever_a_route_takes_one(targe
 
 
 def _fields(route: Route) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a route's body, with their schemas."""
+    """Yield the fields of a route's body with their schemas."""
     body = route.body or {}
     named = str(body.get("$ref", "")).rpartition("/")[2]
     found = route.document["components"]["schemas"].get(named, body)
@@ -346,7 +346,7 @@ def test_every_route_refuses_a_large_body_without_a_valid_credential(target: Tar
 
 
 class TestATokenThatIsNone:
-    """What somebody presents who is nobody."""
+    """Forged, revoked and foreign tokens."""
 
     def test_a_forged_token_is_refused_at_every_route_that_is_not_public(self, target: Target, share: int) -> None:
         for number, secret in enumerate(self.forged(target)):
@@ -385,14 +385,14 @@ class TestATokenThatIsNone:
         pairs = (("/o/main", theirs), ("/o/other", ours), (f"/o/{target.other.opened.id}", ours))
         for number, (prefix, token) in enumerate(pairs):
             for route in part(asking_who(target), number, share):
-                if route.path.startswith(("/api/v1/organizations", "/api/v1/deployment/")):  # not of an organization
+                if route.path.startswith(("/api/v1/organizations", "/api/v1/deployment/")):  # a route of the deployment
                     continue
                 path = f"{prefix}{route.filled('owner')}"
                 answer = target.send(route, path, b"{}", authorization=f"Bearer {token}")
                 assert is_refused(answer, 401, 404 if route.path.startswith("/iceberg") else 401), route.name
 
     def forged(self, target: Target) -> list[str]:
-        """Return what looks like a secret: parts of two, changed in one place, cut, or of another kind."""
+        """Return forged secrets: mixed from two, changed in one place, truncated, or of another kind."""
         prefix, id, secret = target.place.tokens["owner"].split(".")
         _, other, other_secret = target.other.tokens["owner"].split(".")
         turned = secret[:-2] + ("AA" if secret[-2:] != "AA" else "BB")
@@ -415,7 +415,7 @@ class TestATokenThatIsNone:
 
 
 def asking_who(target: Target) -> list[Route]:
-    """Return the routes that need to know who asks."""
+    """Return the routes that need a caller."""
     return [route for route in target.routes if not {"x-headgate-public"} & route.operation.keys()]
 
 
@@ -458,7 +458,7 @@ def test_no_request_is_hidden_in_another(target: Target, kind: str) -> None:
         connection.shutdown(socket.SHUT_WR)
         answered = b"".join(iter(partial(connection.recv, 65536), b""))
 
-    # Refused, or left without a word: in no case are two requests answered.
+    # Refused, or closed without an answer: in no case does the server answer two requests.
     assert not answered or answered.startswith((b"HTTP/1.1 400", b"HTTP/1.1 411", b"HTTP/1.1 501")), answered
     assert answered.count(b"HTTP/1.1 ") <= 1
     assert target.revision == before

@@ -1,4 +1,4 @@
-"""No answer of any route repeats a host that the client made up: absolute URLs begin with a configured address."""
+"""No answer of any route repeats a host that the client invented: absolute URLs begin with a configured address."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,7 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 @pytest.fixture(scope="module")
 def published(world: DeploymentHarness) -> FastAPI:
-    """The same endpoints with a public URL."""
+    """The same endpoints with a public URL in the settings."""
     deployment = world.deployment
     logins = replace(deployment.settings.logins, address=f"{PUBLIC}/")
     known = replace(deployment, settings=replace(deployment.settings, logins=logins))
@@ -45,7 +45,7 @@ def published(world: DeploymentHarness) -> FastAPI:
 
 
 def every_request(world: DeploymentHarness) -> Iterator[tuple[str, str]]:
-    """Yield a request to every route that the deployment serves, with and without a slash at the end."""
+    """Yield a request to every route of the deployment, with and without a slash at the end."""
     document = world.http.get("/api/openapi.json").json()
     found: list[Route] = routes(document)
     assert len(found) > 100
@@ -57,7 +57,7 @@ def every_request(world: DeploymentHarness) -> Iterator[tuple[str, str]]:
 
 
 def headers_of(world: DeploymentHarness, forged: dict[str, str]) -> dict[str, str]:
-    """Return the forged headers of a request of the owner's."""
+    """Return the owner's request headers with forged hosts."""
     return {"authorization": f"Bearer {world.tokens['owner']}", **forged}
 
 

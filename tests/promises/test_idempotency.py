@@ -1,4 +1,4 @@
-"""Every route that offers `Idempotency-Key`: a request that is sent again, later or at the same moment, gets the one answer."""
+"""Every route that offers `Idempotency-Key`: repeats, later or at the same moment, get the answer of the first request."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tests.threads import call_at_once
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
 AT_ONCE = 4
 SECRETS = ("token", "invitation")
-"""Fields of an answer that are kept nowhere, and stand in the first answer alone."""
+"""Fields that only the first answer has, because they are stored nowhere."""
 ALONE = {
     "DELETE /organization": "the caller is in no organization any more, and no key is looked for: 401",
     "PUT /projects/{project}/model": "refused to every caller of the organization",
@@ -46,14 +46,14 @@ def repeatable(world: DeploymentHarness) -> set[str]:
 
 
 class Scenes:
-    """One organization of each model for dry runs, and fresh ones for requests that are carried out."""
+    """One organization of each model for dry runs, and a new one for each request that is carried out."""
 
     def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
         self.of = cache(self._filled)
 
     def asked(self, ground: Ground, name: str) -> Asked:
-        """Return the first request for a route that an owner may send, in a place that it is new in."""
+        """Return the first request of a route that an owner may send, in a new organization where it was not sent before."""
         method = name.partition(" ")[0]
         for model in MODELS:
             for number, asked in enumerate(WRITES[name](self.of(model))):
@@ -75,7 +75,7 @@ def scenes(world: DeploymentHarness) -> Scenes:
 
 
 def without_secrets(answer: Any) -> tuple[int, dict[str, Any], str | None]:
-    """Return the status, the fields and the ETag of an answer without secrets: those are the same for every repeat."""
+    """Return the status, the fields and the ETag of an answer, without the secrets; they are the same for every repeat."""
     body = {key: value for key, value in answer.json().items() if key not in SECRETS}
     return answer.status_code, body, answer.headers.get("etag")
 

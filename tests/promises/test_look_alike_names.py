@@ -1,7 +1,7 @@
-"""A name that readers would take for another is refused by every route that gives one, and nothing is written.
+"""Every route that sets a name refuses a name that readers would take for another one, and writes nothing.
 
-Every route that gives a name is either tried here or says why not. A name is judged by itself: there is nothing here
-that any of these look like.
+Every route that sets a name is either tried here or is listed with the reason why not. Each name is judged on its own:
+the organizations here have no resource with a similar name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ LOOK_ALIKES: Mapping[str, tuple[str, str]] = {
     "fullwidth letters": ("\uff33\uff25\uff23\uff32\uff25\uff34", "write it in the Unicode form NFKC, `SECRET`"),
     "Cyrillic letters alone": ("\u0441\u043e\u0440\u0435", "all its letters look like Latin letters"),
 }
-"""Names, and what the refusals of each say."""
+"""Names, each with the text of its refusal."""
 MIXED = ("a Cyrillic letter", "fullwidth letters")
-"""Of those, the ones that users cannot have either. Of users no two look alike, see `tests/control/kernel/test_display_names.py`."""
+"""Those names that are refused for users too. `tests/control/kernel/test_display_names.py` compares users with each other."""
 
 
 @dataclass(frozen=True)
 class Giving:
-    """A request that gives something the name `<name>`, in an organization of this model."""
+    """A request that sets the name `<name>` in an organization of this model."""
 
     path: str
     body: Any
@@ -76,7 +76,7 @@ TRIED: Mapping[str, tuple[Giving, ...]] = {
         Giving("/change-requests", {"resource": "orders", "name": "<name>"}, model="datamesh"),
     ),
 }
-"""Each is sent with a dry run and without."""
+"""The requests of each route, sent with a dry run and without."""
 CATALOG: Mapping[str, tuple[Giving, ...]] = {
     "POST /iceberg/v1/namespaces": (Giving("/namespaces", {"namespace": ["<name>"]}),),
     "POST /iceberg/v1/namespaces/{namespace}/tables": (
@@ -97,7 +97,7 @@ CATALOG: Mapping[str, tuple[Giving, ...]] = {
         ),
     ),
 }  # fmt: skip
-"""The catalog has no dry runs."""
+"""The requests of each route of the catalog, which has no dry runs."""
 _NO_NAME = "it gives no new name"
 _LOADED = "it commits to what is there, or to what was staged by a create, whose name was judged then"
 ELSEWHERE: Mapping[str, str] = {
@@ -133,7 +133,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 @pytest.fixture(scope="module")
 def places(world: DeploymentHarness, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, OrganizationClient]:
-    """Return an organization of each model, with what the requests name."""
+    """Return an organization of each model with the resources that the requests name."""
     table(world, "raw", "own")
     table(world, "raw", "t")
     folder = str(tmp_path_factory.mktemp("files"))

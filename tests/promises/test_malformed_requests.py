@@ -1,4 +1,4 @@
-"""Requests that no client means: each gets an answer, and none an error of ours."""
+"""Malformed requests: each gets an answer, and none causes a server error."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 HALF = '"\\ud800"'
-"""Half a character, as JSON can spell it."""
+"""Half of a surrogate pair, which JSON can spell."""
 
 
 @pytest.fixture(scope="module")

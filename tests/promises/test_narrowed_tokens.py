@@ -1,4 +1,4 @@
-"""A narrowed token learns by no route what its principal has beyond it: hidden and missing are the same answer."""
+"""A narrowed token: no route discloses what its principal has beyond it; hidden and missing names get the same answer."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ VARYING = re.compile(r"\b[a-z]{1,2}_[0-9a-f]{32}\b|(?<=\"last_used\":)[0-9.]+")
 
 
 class Hidden:
-    """What the owner has beyond the token: names and ids, each with one that nothing has."""
+    """Names and ids that the owner may see and the token may not, each with one that does not exist."""
 
     def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
@@ -89,7 +89,7 @@ def served(world: DeploymentHarness) -> list[Route]:
 
 
 def bodies(route: Route, text: str) -> Iterator[Any]:
-    """Yield bodies with this text: everything, what is required alone, and with each optional field."""
+    """Yield bodies with this text: all fields, the required ones alone, and these with each optional one."""
     if route.body is None:
         yield None
         return
@@ -103,7 +103,7 @@ def bodies(route: Route, text: str) -> Iterator[Any]:
 
 
 def queries(route: Route, text: str) -> Iterator[dict[str, Any]]:
-    """Yield query parameters with this text: none, and each of those that take text."""
+    """Yield query parameters with this text: none, the required ones, and each one alone."""
     dry = {"dry_run": "true"} if any(each["name"] == "dry_run" for each in route.parameters("query")) else {}
     yield dry
     known = [each for each in route.parameters("query") if each["name"] not in ("dry_run", "as_of", "at_least")]
@@ -120,7 +120,7 @@ def _value(route: Route, parameter: Mapping[str, Any], text: str) -> Any:
 def asked(
     world: DeploymentHarness, who: str, route: Route, name: str, others: tuple[str, ...]
 ) -> list[tuple[int, str]]:
-    """Return every answer of a route to this name, in which the name itself is not told apart."""
+    """Return every answer of a route to this name, with the name replaced by a placeholder."""
     found: list[tuple[int, str]] = []
     headers = {"authorization": f"Bearer {world.tokens[who]}"}
     for body in bodies(route, name):
@@ -138,7 +138,7 @@ TOKENS = list(NARROWINGS)
 
 @pytest.fixture(params=[3, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
 def share(request: pytest.FixtureRequest) -> int:
-    """Which part of the pairs of a route and a name is tried with one token; the tokens together try every pair."""
+    """The share of the pairs of a route and a name that is tried with one token; the tokens together try every pair."""
     return request.param
 
 

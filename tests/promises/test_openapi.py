@@ -1,4 +1,4 @@
-"""The OpenAPI document is the truth: whatever it lets anybody send is answered, and with nothing that it does not declare."""
+"""The OpenAPI document is complete: each request that it permits gets an answer that it declares."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,14 +28,14 @@ CHECKS = [
 ]
 STEPS, SOAK_SCENARIOS = 40, 80
 WITHIN = 60.0
-"""Seconds for one answer; generous, because machines are shared."""
+"""The limit in seconds for one answer; generous, because other processes use the machine too."""
 NEEDS_SPARK = ("/api/v1/sql",)
-"""What answers 503 without it, which is declared and no failure."""
+"""Paths that answer 503 without Spark; the document declares that answer."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """A deployment as it is served, and the tokens of who calls."""
+    """A served deployment, and the tokens of the callers."""
 
     url: str
     tokens: dict[str, str]
@@ -63,7 +63,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(params=[(6, 2), pytest.param((1, 25), marks=[pytest.mark.soak])], ids=["some", "all"])
 def much(request: pytest.FixtureRequest) -> tuple[int, int]:
-    """One in so many routes is tried, with so many requests."""
+    """The share of the routes that is tried (one of this number), and the number of requests to each."""
     return request.param
 
 
@@ -82,7 +82,7 @@ def test_every_answer_is_one_that_the_document_declares(served: Served, who: str
 
 
 def faults_of(operation: Any, token: str, examples: int) -> list[str]:
-    """Send requests to one route and return what is wrong with its answers."""
+    """Send requests to one route and return the faults in the answers."""
     found: dict[str, None] = {}
     with requests.Session() as session:
         session.trust_env = False
@@ -98,7 +98,7 @@ def faults_of(operation: Any, token: str, examples: int) -> list[str]:
 
 
 def faults_in(response: Any, case: Any) -> list[str]:
-    """Return what is wrong with an answer."""
+    """Return the faults in an answer."""
     try:
         case.validate_response(response, checks=CHECKS)
     except schemathesis.errors.SchemathesisError as error:
@@ -113,7 +113,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def generated(**more: Any) -> settings:
-    """Return the settings of requests that are the same each time."""
+    """Return Hypothesis settings that generate the same requests each time."""
     checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
     return settings(
         derandomize=True,
@@ -128,13 +128,13 @@ def generated(**more: Any) -> settings:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("scenarios", [2, pytest.param(SOAK_SCENARIOS, marks=[pytest.mark.soak])])
 def test_steps_that_build_on_each_other_are_answered_as_the_document_declares(served: Served, scenarios: int) -> None:
-    """Each step uses what an earlier one of its scenario has made or seen."""
+    """Each step uses ids that an earlier step of its scenario created or read."""
     document: Any = schemathesis.openapi.from_url(f"{served.url}/api/openapi.json")
     statuses, faults = Counter[int](), dict[str, None]()
 
     class Steps(document.as_state_machine()):
         def setup(self) -> None:
-            # A step may revoke the token of the one before it.
+            # A new token for each scenario, because a step may revoke the one in use.
             self.token = served.new_token()
             self.session = requests.Session()
             self.session.trust_env = False

@@ -1,4 +1,4 @@
-"""Every route acts in the organization of its address, and what another organization has is as if it were missing."""
+"""Every route acts in the organization of its address, and resources of other organizations look missing there."""
 
 import re
 import time
@@ -29,7 +29,7 @@ from tests.app.route_requests import READS, WRITES, Asked
 from tests.app.routes import Route, routes
 from tests.fakes.statements import FakeSpark
 
-PASSWORD = "correct horse battery"  # noqa: S105 (of nobody)
+PASSWORD = "correct horse battery"  # noqa: S105 (a test secret)
 ANN = PrincipalId("p_ann")
 OF_THE_DEPLOYMENT = {
     "GET /.well-known/authzen-configuration",
@@ -55,7 +55,7 @@ OF_THE_DEPLOYMENT = {
     "POST /oauth2/device_authorization",
     "POST /oauth2/token",
 }
-"""What is about a login or the deployment, and acts in no organization."""
+"""Routes of a login or of the deployment, which act in no organization."""
 CATALOG = (
     ("GET", "/iceberg/v1/config"),
     ("GET", "/iceberg/v1/namespaces"),
@@ -72,7 +72,7 @@ PLAN = "== Analyzed Logical Plan ==\nSubqueryAlias lake.raw.t\n\n== Optimized Lo
 
 
 class Two:
-    """A deployment with the organizations `main`, the home one, and `beta`; Ann administers both, with one login."""
+    """A deployment with its home organization `main` and with `beta`; Ann administers both, with one login."""
 
     def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
@@ -94,11 +94,11 @@ class Two:
         return self.world.http.request(method, path, json=body, params=query, headers=known)
 
     def ask(self, route: Route, at: str, text: str = UNKNOWN) -> Any:
-        """Send a request of the right form to an address."""
+        """Send a valid request for a route to the address of an organization."""
         return self.send(route.method, f"{at}{route.filled(text)}", route.sample(text))
 
     def content(self, place: OrganizationClient) -> list[str]:
-        """Return everything that the store has of an organization."""
+        """Return all stored data of an organization."""
         return list(self.world.deployment.stores.export(place.opened.id))  # type: ignore[attr-defined]
 
     @property
@@ -215,7 +215,7 @@ class TestATokenOfAnotherOrganization:
 
 class TestALoginWhoseIdIsThatOfAServicePrincipal:
     def test_a_login_with_the_id_of_a_service_principal_is_unknown_in_that_organization(self, two: Two) -> None:
-        """A log that was imported may give a user the id of another organization's service principal."""
+        """An imported log may give a user the id of another organization's service principal."""
         robot = two.beta.program("robot", "admin")
         logins = two.world.deployment.auth_services.authentication
         logins.register("mallory", login="mallory", password=PASSWORD, principal=robot)
@@ -226,7 +226,7 @@ class TestALoginWhoseIdIsThatOfAServicePrincipal:
 
 
 def _wait_for_the_audit(two: Two) -> None:
-    """Wait until the refusals of earlier requests are written: a route lists them."""
+    """Wait until the denials of earlier requests are written, because a route lists them."""
     while two.world.deployment.audit.backlog:
         time.sleep(0.01)
 
@@ -272,7 +272,7 @@ class TestTheDeployment:
         assert knowing(two).resolve(PresentedCredential(login)) is None
 
     def test_a_token_of_the_deployment_is_refused_everywhere(self, two: Two) -> None:
-        """Such as were made before the deployment's own log was closed to requests."""
+        """Such tokens were issued before the deployment's own log was closed to requests."""
         deployment = two.world.deployment.organizations.deployment
         id, secret = TokenId("t_old"), "s" * 43
         deployment.control.execute(IssueToken(id, secret, ANN), None)
@@ -314,7 +314,7 @@ def _all(filled: Scene) -> Iterator[tuple[str, Asked]]:
 
 
 def _foreign(two: Two) -> list[str]:
-    """Return the ids and names that are there in `beta` and not in `main`, the longest first."""
+    """Return the ids and names that `beta` has and `main` does not, the longest first."""
     of = [each.control.snapshot for each in (two.beta, two.main)]
     ids = [
         {*each.resources, *each.principals, *each.groups, *(one.name for one in each.resources.values())} for each in of
@@ -323,7 +323,7 @@ def _foreign(two: Two) -> list[str]:
 
 
 def _renamed(asked: Asked, foreign: list[str]) -> Asked:
-    """Return the request with another name, which nothing has, for each of these."""
+    """Return the request with each of these names replaced by one that does not exist."""
 
     def other(value: Any, key: str = "") -> Any:
         if isinstance(value, Mapping):
@@ -337,6 +337,6 @@ def _renamed(asked: Asked, foreign: list[str]) -> Asked:
 
 
 def _plain(answer: Any, foreign: list[str]) -> str:
-    """Return the text of an answer without these names and without made ids."""
+    """Return the text of an answer without these names and without generated ids."""
     text = MADE.sub("?", answer.text.replace(UNKNOWN, ""))
     return re.sub("|".join(rf"\b{re.escape(each)}\b" for each in foreign), "?", text)

@@ -1,4 +1,4 @@
-"""The files of one organization and the requests of another: nothing is read, taken or removed."""
+"""Isolation of files: no request of one organization reads, takes over or removes a file of another organization."""
 
 import json
 import shutil
@@ -38,12 +38,12 @@ class Lakes:
         return self.victim.load_table("raw.t")
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request of the attacker's to their own catalog."""
+        """Send a request as the attacker to the attacker's own catalog."""
         known = {"authorization": f"Bearer {self.beta.tokens['owner']}"}
         return self.world.http.request(method, f"/o/beta/iceberg/v1{path}", json=body, headers=known)
 
     def files(self) -> dict[str, bytes]:
-        """Every file of the victim's."""
+        """Return every file of the victim."""
         root = self.world.deployment.settings.warehouse / self.world.opened.id
         return {str(each): each.read_bytes() for each in root.rglob("*") if each.is_file()}
 
@@ -64,7 +64,7 @@ def catalog(world: DeploymentHarness, place: OrganizationClient, address: str) -
 
 
 def spellings(path: str) -> list[str]:
-    """Return ways to write the path of a file."""
+    """Return different spellings of the path of a file."""
     plain = path.removeprefix("file://")
     return [path, plain, f"file:{plain}", f"file:///{plain}", plain.replace("/metadata/", "//metadata/")]
 
@@ -141,7 +141,7 @@ class TestATableOfAnotherOrganization:
         assert lakes.files() == before
 
     def test_a_pointer_from_before_organizations_had_roots_reads_no_foreign_table(self, lakes: Lakes) -> None:
-        """Such a pointer is left where its table was registered twice, and dropped where it belongs."""
+        """Such a pointer remains if a second organization registered the table, and its own organization dropped it."""
         path, id = lakes.table.metadata_location, ResourceId(str(lakes.table.metadata.table_uuid))
         before = lakes.files()
         lakes.victim.drop_table("raw.t")
@@ -157,7 +157,7 @@ class TestATableOfAnotherOrganization:
     def test_a_stolen_table_at_a_former_location_is_not_read_by_its_only_pointer(
         self, lakes: Lakes, place: str
     ) -> None:
-        """Such a table was dropped without a purge where it belongs, and registered elsewhere by an earlier version."""
+        """An earlier version let an organization register a table that another organization had dropped without a purge."""
         path = _in_former_place(lakes, place)
         before = path.read_bytes()
         _register_in_beta(lakes, path)
@@ -192,7 +192,7 @@ class TestATableWhoseFilesAreGone:
 
 
 def _in_former_place(lakes: Lakes, place: str) -> Path:
-    """Drop the victim's table and put its metadata where an earlier version had it; return the file."""
+    """Drop the victim's table and write its metadata to a folder of an earlier version's layout; return the file."""
     table = lakes.table
     _, database, id = table.location().rsplit("/", 2)
     folder = lakes.world.deployment.settings.warehouse / place.format(database=database, id=id)

@@ -1,4 +1,4 @@
-"""One name resolution: a text means the same resource at every endpoint and on the command line."""
+"""Name resolution: a text refers to the same resource at every endpoint and on the command line."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from headgate.facts.ids import ResourceId
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 ACTIONS = {"lake": "lake.create_database", "database": "database.create_table", "table": "table.select"}
-"""An action of the owner on each type that AuthZEN is asked about."""
+"""For each type that AuthZEN is asked about, an action that the owner may do."""
 
 NAMES = ("organization", "lake", "lake.raw", "lake.raw.t", "shop")
 MISSING = (
@@ -59,7 +59,7 @@ def by_the_command_line(world: DeploymentHarness, text: str) -> str | None:
 
 
 def by_authzen(world: DeploymentHarness, text: str, type: str) -> bool:
-    """Return whether AuthZEN allows the owner an action on a resource of the type, which it does for every one it finds."""
+    """Whether AuthZEN allows the owner the action on a resource of the type, as it does on every one that it finds."""
     body = {
         "subject": {"type": "user", "id": world.caller("owner").principal},
         "action": {"name": ACTIONS[type]},
@@ -71,7 +71,7 @@ def by_authzen(world: DeploymentHarness, text: str, type: str) -> bool:
 
 
 def by_a_statement(world: DeploymentHarness, text: str) -> str | None:
-    """Return the resource that the guard and the catalog ask about under a full name."""
+    """Return the resource to which the guard and the catalog resolve a full name."""
     names = text.split(".")
     action = ACTIONS[("lake", "database", "table")[len(names) - 1]]
     return world.opened.gate.check(world.caller("owner"), action, names).resource
@@ -83,7 +83,7 @@ def test_a_name_means_the_same_resource_everywhere(world: DeploymentHarness, tex
 
     assert id in world.control.snapshot.resources
     assert {ask(world, text) for ask in (by_a_question, by_the_list_of_assignments, by_the_command_line)} == {id}
-    # The id of what a model puts there itself has a slash, which no path of the API can hold.
+    # The ids of resources that a model creates have a slash, which a path of the API cannot contain.
     paths = () if "/" in str(id) else (by_the_api,)
     assert {ask(world, str(id)) for ask in (*paths, by_a_question, by_the_command_line)} == {id}
     type = world.control.snapshot.resources[ResourceId(str(id))].type

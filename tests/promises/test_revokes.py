@@ -1,4 +1,4 @@
-"""Whatever takes a right away, the work that stands on it is refused at the gateway's next report, which comes every 2 s."""
+"""Revocation of running work: the gateway's next report, one every 2 s, refuses work that depends on a revoked privilege."""
 
 import asyncio
 import sqlite3
@@ -36,7 +36,7 @@ READ = RequiredName(action="database.describe", object=("lake", "raw"))
 
 
 class Scene:
-    """vic describes `lake.raw` on Spark, by a role there; time goes on as the test says."""
+    """The user vic with a role that allows to describe `lake.raw` on Spark; the test moves the clock."""
 
     def __init__(self, folder: Path) -> None:
         self.now = time.time()
@@ -50,7 +50,7 @@ class Scene:
         self.running: Running | None = None
 
     def begin(self, secret: str, *needs: RequiredPrivilege) -> None:
-        """Let an operation of this secret's holder be allowed what it needs."""
+        """Begin an operation of the credential's holder that needs these privileges, which are allowed."""
         known = self.knowing.resolve(PresentedCredential(secret))
         assert known is not None
         spark = self.world.sparks.of(self.deployment.home)
@@ -61,13 +61,13 @@ class Scene:
         assert self.refused() == ""
 
     def login(self, name: str) -> PrincipalId:
-        """Let somebody log in too."""
+        """Register a login of a user."""
         principal = self.world.caller(name).principal
         self.deployment.auth_services.authentication.register(name, principal=principal)
         return principal
 
     def pipeline(self, files: Path) -> ResourceId:
-        """Return a pipeline that the owner has saved."""
+        """Save a pipeline as the owner; return its id."""
         world = self.world
         world.call("owner", "POST", "/connections", {"name": "files", "folder": str(files)})
         stream = {"name": "a", "file": "a.csv", "into": "lake.raw.a"}
@@ -77,7 +77,7 @@ class Scene:
         return ResourceId(answer.json()["id"])
 
     def refused(self) -> str:
-        """Return why it may not go on, or nothing."""
+        """Return why the operation must end, or an empty text."""
         assert self.running is not None
         verdicts = self.authority.report(OperationReport((self.running,), (self.running.handle,)))
         return " ".join(each.message for each in verdicts.refused)
@@ -237,7 +237,7 @@ def test_cancelling_a_run_ends_its_work(scene: Scene, tmp_path: Path) -> None:
 
 
 class TestDrivers:
-    """Each organization that is to have Spark has a driver of its own."""
+    """Each organization that uses Spark has a driver of its own."""
 
     @pytest.fixture
     def acme(self, scene: Scene) -> OrganizationClient:
@@ -314,7 +314,7 @@ class TestDrivers:
 
 
 class FakeDriver:
-    """A driver that writes down what is done with it."""
+    """A driver that records the calls to it."""
 
     def __init__(self, name: ResourceId) -> None:
         self.name = name

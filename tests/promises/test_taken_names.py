@@ -1,6 +1,6 @@
-"""A name that is taken by what the caller may not discover: a dry run does not tell of it, and a create is audited.
+"""A name of a resource that the caller may not discover: a dry run does not disclose it, and a create is audited.
 
-Every route that gives a name is either tried here or says why it tells nothing.
+Every route that sets a name is either tried here or is listed with the reason why it discloses nothing.
 """
 
 import json
@@ -45,7 +45,7 @@ VIEW = {
 
 @dataclass(frozen=True)
 class Naming:
-    """A request that gives something the name `<name>`, which a hidden resource, principal or group has: `taken`."""
+    """A request that sets the name `<name>`; `taken` is the name of a hidden resource, principal or group."""
 
     path: str
     taken: str
@@ -68,7 +68,7 @@ HTTP: Mapping[str, Naming] = {
         "/pipelines/<name>", "hidden", query("<name>", "lake.raw.q", "lake.raw.own"), "ed", "PUT"
     ),
 }
-"""Each is tried as a dry run and as a create."""
+"""The requests of each route, tried as a dry run and as a create."""
 ICEBERG: Mapping[str, Naming] = {
     "POST /iceberg/v1/namespaces": Naming("/namespaces", "secret", {"namespace": ["<name>"]}, "founder"),
     "POST /iceberg/v1/namespaces/{namespace}/tables": Naming(
@@ -78,7 +78,7 @@ ICEBERG: Mapping[str, Naming] = {
         "/namespaces/raw/views", "hidden", {"name": "<name>", **VIEW}
     ),
 }
-"""The catalog has no dry runs."""
+"""The requests of each route of the catalog, which has no dry runs."""
 _RESOURCE = "it sends the command of `POST /api/v1/resources`"
 _KNOWN = "every member may know of all projects"
 _NO_NAME = "it gives no new name"
@@ -94,7 +94,7 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /api/v1/change-requests": "the name is looked for when the change is approved, and then as a rename",
     "POST /api/v1/projects": _KNOWN,
     "PATCH /api/v1/projects/{project}": _KNOWN,
-    "PATCH /api/v1/service-principals/{service_principal}": "who may rename one here knows them all; the name is looked "
+    "PATCH /api/v1/service-principals/{service_principal}": "a caller who may rename one may see all of them; the name is looked "
     "for as in `POST`",
     "PATCH /api/v1/organization": "the name of the organization itself is compared with none",
     "POST /api/v1/organizations": "`CommandContext.free_name` is asked in the deployment, as where a resource is made",
@@ -112,7 +112,7 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /iceberg/v1/namespaces/{namespace}/tables/{table}/metrics": _NO_NAME,
     "POST /iceberg/v1/namespaces/{namespace}/views/{view}": _NO_NAME,
     "POST /iceberg/v1/transactions/commit": _NO_NAME,
-    "POST /iceberg/v1/tables/rename": "who may rename a table here sees all of its database; all commands of the catalog "
+    "POST /iceberg/v1/tables/rename": "a caller who may rename a table may see all of its database; all commands of the catalog "
     "are audited in one place, `iceberg_rest.commands.execute_command`",
     "POST /iceberg/v1/views/rename": "it sends the command of `POST /iceberg/v1/tables/rename`",
 }
@@ -147,7 +147,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 
 def filled(body: Any, name: str) -> Any:
-    """Return the body with the name in it."""
+    """Return the body with the name inserted."""
     return json.loads(json.dumps(body).replace("<name>", name))
 
 
@@ -163,7 +163,7 @@ def sent(world: DeploymentHarness, naming: Naming, name: str, root: str = "/api/
 
 
 def collisions(world: DeploymentHarness) -> int:
-    """Return how many creates that collided are in the audit."""
+    """Return the number of creates in the audit that were refused because the name is taken."""
     items = world.call("owner", "GET", "/audit/decisions").json()["items"]
     return sum(each["code"] == "taken" for each in items)
 
@@ -177,7 +177,7 @@ def test_every_route_that_gives_a_name_is_tried_or_says_why_not(world: Deploymen
 
 
 def gives_a_name(route: Route) -> bool:
-    """Return whether the route may give a name: in its body, at the end of its path, or anywhere in the catalog."""
+    """Whether the route may set a name: in its body, at the end of its path, or anywhere in the catalog."""
     if route.method not in ("POST", "PUT", "PATCH"):
         return False
     fields = resolved(route.body, route.document).get("properties", {}) if route.body else {}

@@ -1,4 +1,4 @@
-"""An organization whose log cannot be read is refused, and the others of the deployment are served."""
+"""An organization whose log cannot be read is refused, and the other organizations of the deployment are served."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ DAMAGES = ("changes = 'x'", "changes = replace(changes, 'model_hash\":\"', 'mode
 
 @dataclass
 class Damaged:
-    """A deployment of which the log of the organization `beta` was damaged, and the login of a user of both others."""
+    """A deployment with a damaged log of the organization `beta`, and the login of a user who is in both organizations."""
 
     world: DeploymentHarness
     beta_token: str
