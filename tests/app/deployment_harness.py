@@ -1,4 +1,4 @@
-"""A deployment without Spark: every endpoint but the driver's, on a store in a folder of the test's."""
+"""A deployment without Spark: every endpoint but the driver's, on a store in a temporary folder of the test."""
 
 import secrets
 from collections.abc import Iterator, Mapping
@@ -30,21 +30,21 @@ KEY = b"k" * 32
 
 
 class NoSpark:
-    """Answers every statement as the real one does before Spark is up."""
+    """A statement service that answers every statement as the real one does before Spark is ready."""
 
     def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
-        """Refuse."""
+        """Refuse the statement."""
         raise StatementError("Spark is starting; try again in a few seconds", None, "UNAVAILABLE")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no statement is open."""
 
     def wake(self) -> None:
         """Leave runs queued."""
 
 
 class OrganizationClient:
-    """One organization behind the endpoints, at its address, and people who come to it. Its owner is called `owner`."""
+    """One organization at the address of its endpoints, and clients with its principals' tokens. Its owner is `owner`."""
 
     def __init__(self, http: httpx.Client, opened: Organization, address: str, tokens: dict[str, str]) -> None:
         self.http = http
@@ -54,15 +54,15 @@ class OrganizationClient:
 
     @property
     def control(self) -> Control:
-        """Its commands and questions."""
+        """The commands and questions of the organization."""
         return self.opened.control
 
     def call(self, who: str, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """Return the answer to somebody's call."""
+        """Return the answer to a request of this principal."""
         return self.send(who, method, path, body, {}, **query)
 
     def send(self, who: str, method: str, path: str, body: Any, headers: Mapping[str, str], **query: Any) -> Any:
-        """Return the answer to somebody's call with more headers."""
+        """Return the answer to a request of this principal with additional headers."""
         known = {"authorization": f"Bearer {self.tokens[who]}", **headers}
         return self.http.request(method, f"{self.address}/api/v1{path}", json=body, params=query, headers=known)
 
@@ -73,11 +73,11 @@ class OrganizationClient:
         return answer.json()
 
     def create(self, path: str, body: Any, by: str = "owner") -> str:
-        """Create something with a POST and return its id."""
+        """Create a resource with a POST and return its id."""
         return str(self.result(by, "POST", path, body)["id"])
 
     def add(self, name: str, role: str = "member", place: str | None = None) -> PrincipalId:
-        """Add a user with a role on the organization, or on the place of this id, and with a token."""
+        """Add a user with a token, and with a role on the organization or on the resource `place`."""
         id = PrincipalId(new_id("p"))
         self.control.execute(AddPrincipal(id, name, role, ResourceId(place) if place else None), None)
         self.tokens[name] = self.token(id)
@@ -91,24 +91,24 @@ class OrganizationClient:
         return id
 
     def token(self, principal: PrincipalId) -> str:
-        """Return a new token that acts as somebody."""
+        """Return a new token of this principal."""
         id, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
         self.control.execute(IssueToken(id, secret, principal), None)
         return format_token(id, secret)
 
     def give(self, name: str, role: str, resource: str, by: str = "owner") -> Any:
-        """Assign a role."""
+        """Assign a role through the API."""
         return self.call(by, "POST", "/assignments", {"subject": name, "role": role, "resource": resource})
 
     def caller(self, name: str) -> Caller:
-        """Return who somebody is to the core."""
+        """Return the caller for the token of this name."""
         presented = parse_token(self.tokens[name])
         assert presented is not None
         return Caller(self.control.snapshot.tokens[presented[0]].principal, presented[0])
 
 
 class DeploymentHarness(OrganizationClient):
-    """The endpoints, with the home organization, which needs no address."""
+    """The endpoints of a deployment; its requests go to the home organization, which needs no address."""
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
@@ -128,7 +128,7 @@ class DeploymentHarness(OrganizationClient):
         super().__init__(httpx.Client(trust_env=False, timeout=60), deployment.home, "", {"owner": owner})
 
     def organization(self, name: str, model: str, tree: str | None = None, *, id: str = "") -> OrganizationClient:
-        """Return a new organization of that model and id, with that ownership tree next to it."""
+        """Return a new organization of this model and id, with an ownership tree of the model `tree` if given."""
         owner = PrincipalId(new_id("p"))
         founding = OrganizationSpec(ResourceId(id or new_id("o")), name, owner, "owner", model, tree)
         place = OrganizationClient(
@@ -145,7 +145,7 @@ def settings_in(folder: Path) -> Settings:
 
 @contextmanager
 def world_in(folder: Path, *, founding: bool = True) -> Iterator[DeploymentHarness]:
-    """Open a deployment; create the databases `raw` and `secret` in it unless it has them from before."""
+    """Open a deployment; create the databases `raw` and `secret` in it unless `founding` is false, because they exist."""
     deployment = open_deployment(settings_in(folder))
     try:
         world = DeploymentHarness(deployment)
@@ -157,7 +157,7 @@ def world_in(folder: Path, *, founding: bool = True) -> Iterator[DeploymentHarne
 
 @contextmanager
 def serving(world: DeploymentHarness, *, founding: bool = True) -> Iterator[None]:
-    """Serve a deployment's endpoints, and create the databases `raw` and `secret` unless they are there from before."""
+    """Serve a deployment's endpoints, and create the databases `raw` and `secret` unless they exist."""
     with served(world.app) as address, world.http:
         world.http.base_url = httpx.URL(address)
         for name in ("raw", "secret") if founding else ():

@@ -1,4 +1,4 @@
-"""One organization of a model with everything in it that the model knows: generated from the model, not written for one."""
+"""A generated organization: one resource of each type of a model, and one holder of each role on each type."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from headgate.model.model import Model, Role
 from tests.app.deployment_harness import OrganizationClient
 
 APART = ("group", "service_principal", "token", "access", "change_request", "organization", "deployment")
-"""Types that are more than a resource."""
+"""Types whose resources need a command of their own."""
 SOMEBODY = "somebody"
-"""A member who is in the group, for others to do something with."""
+"""A member of the organization and of its group, as the subject of requests."""
 OTHER = "other"
-"""A member who is not."""
+"""A member of the organization who is not in the group."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The organization, one resource of each type, and who holds which role on which type of resource."""
+    """The organization, one resource of each type, and the holder of each role on each type of resource."""
 
     place: OrganizationClient
     model: Model
@@ -32,14 +32,14 @@ class Scene:
 
     @property
     def pairs(self) -> Iterator[tuple[str, ResourceId]]:
-        """Yield every type that is nothing but a resource, with the one of it."""
+        """Yield each type that is created as a plain resource, with the id of its resource."""
         for type, id in self.things.items():
             if type not in APART:
                 yield type, id
 
 
 def scene(place: OrganizationClient, model: Model) -> Scene:
-    """Fill an organization."""
+    """Create one resource of each type, and one holder of each role on each type."""
     things = _things(place, model)
     holders = {name: place.caller(name).principal for name in ("owner", SOMEBODY)}
     for role in model.roles.values():
@@ -85,7 +85,7 @@ def _make(place: OrganizationClient, type: str, parent: ResourceId, relations: M
 
 
 def _holder(place: OrganizationClient, role: Role, name: str, on: ResourceId) -> PrincipalId | None:
-    """Return a user, or a service principal, who holds a role on a resource; None where neither can."""
+    """Return a new user or service principal with a role on a resource; None if neither can hold it."""
     try:
         found = place.add(name) if "user" in role.to else place.program(name)
         place.control.execute(AssignRole(found, role.name, on), None)

@@ -1,6 +1,7 @@
-"""`python -m tests.app.inside_driver FOLDER COMMAND ...`: Headgate's command line, whose drivers also try what a test asks.
+"""The command line with test code in its drivers: `python -m tests.app.inside_driver FOLDER COMMAND ...`.
 
-The drivers have one more class on their classpath, in FOLDER, and are started as always beside that.
+The drivers have one more class on their classpath, in FOLDER, which makes the attempts of a test. Otherwise they start
+as always.
 """
 
 import os
@@ -23,7 +24,7 @@ WITHIN: Final = 120.0
 
 
 class InsideDriver:
-    """Compiles the class into a folder, and asks the driver that was started with it."""
+    """Compiles the class into a folder, and lets the driver that was started with it make attempts."""
 
     def __init__(self, folder: Path, tools: Toolchain, python: Path = Path(sys.executable)) -> None:
         self.folder, self.python = folder, python
@@ -33,11 +34,11 @@ class InsideDriver:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What begins Headgate's command line."""
+        """The begin of a Headgate command line."""
         return (str(self.python), "-m", "tests.app.inside_driver", str(self.folder))
 
     def results(self, attempts: Sequence[Sequence[str]]) -> list[str]:
-        """Return how each attempt ended inside the driver."""
+        """Return the result of each attempt inside the driver."""
         asked, results = _files(self.folder)
         unfinished = asked.with_name("asked")
         unfinished.write_text("\n".join("\t".join(each) for each in attempts), encoding="utf-8")
@@ -50,13 +51,13 @@ class InsideDriver:
 
 
 def _files(folder: Path) -> tuple[Path, Path]:
-    """Return where the attempts are written, and how they ended: the driver writes there only."""
+    """Return the file of the attempts, and the file of the results in the only folder that the driver may write to."""
     (folder / "out").mkdir(exist_ok=True)
     return folder / "attempts", folder / "out" / "results"
 
 
 def insert(folder: Path) -> None:
-    """Let the drivers of this process start with the class in a folder."""
+    """Add the class in the folder to the drivers of this process."""
     command, policy = sandbox.java_command, sandbox.driver_policy
     asked, results = _files(folder)
 

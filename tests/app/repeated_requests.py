@@ -1,4 +1,4 @@
-"""Requests for the routes that need more than a scene has: each makes what it is about, and says how it is asked for."""
+"""Requests for the routes that need more than a generated organization: each creates its resources first."""
 
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -17,28 +17,28 @@ _NUMBERS = count()
 
 
 class Ground:
-    """A deployment to make things in. `address` and `secret` are where the request is sent, and the caller's."""
+    """A deployment in which requests create resources. `address` is the organization's, `secret` the caller's."""
 
     def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
         self.address = self.secret = ""
 
     def place(self, model: str = "nekt") -> OrganizationClient:
-        """Return a new organization; its owner sends the request."""
+        """Return a new organization, whose owner sends the request."""
         place = self.world.organization(f"ground-{next(_NUMBERS)}", model)
-        # By its id: some requests give it another name.
+        # The address has the id, because some requests rename the organization.
         self.address, self.secret = f"/o/{place.opened.id}", place.tokens["owner"]
         return place
 
     def operator(self) -> None:
-        """Have a new operator of the deployment send the request."""
+        """Create an operator of the deployment; send the request with their session."""
         name = f"op{next(_NUMBERS)}"
         self.address, self.secret = "", login(self.world, name)
         user = self.world.deployment.auth_services.authentication.user_of(name)
         add_operator(self.world.deployment.organizations.deployment.control, user.principal, INTERNAL)
 
     def send(self, method: str, asked: Asked, key: str, body: Any = None) -> Any:
-        """Send the request under a key, with another body where one is given."""
+        """Send the request with an idempotency key, with another body if one is given."""
         headers = {"authorization": f"Bearer {self.secret}", "idempotency-key": key}
         path, sent = f"{self.address}/api/v1{asked.path}", asked.body if body is None else body
         return self.world.http.request(method, path, json=sent, params=asked.query, headers=headers)
@@ -56,7 +56,7 @@ def _always(path: str, body: Any = None) -> Prepare:
 
 
 def _of_made(made_at: str, made_with: Any, path: str, body: Any = None) -> Prepare:
-    """Ask about what is made so, where the path has `{}` for its id."""
+    """Create a resource, and return the request about it; `{}` in the path is its id."""
 
     def asked(ground: Ground) -> Asked:
         return Asked(path.format(ground.place().create(made_at, made_with)), body)
@@ -77,7 +77,7 @@ _QUERY = {"kind": "query", "name": "q", "mode": "append", "sql": "SELECT 1", "in
 
 
 def _pipeline(path: str, body: Any = None, *, saved: bool = True, state: str = "") -> Prepare:
-    """Ask about a source, or for one that is not saved yet."""
+    """Return a request about a source, which is saved first unless `saved` is false."""
 
     def asked(ground: Ground) -> Asked:
         place = ground.place()
@@ -173,7 +173,7 @@ _OWNED = {"name": "sold", "relations": {"owner": [{"to": "shop"}]}}
 
 
 def _owned(path: str) -> Prepare:
-    """Ask for something that a team is to own."""
+    """Return a request to create a resource that a team owns."""
 
     def asked(ground: Ground) -> Asked:
         ground.secret = _mesh(ground).tokens["ann"]
@@ -260,4 +260,4 @@ PREPARED: Mapping[str, Prepare] = {
     "POST /requests/{request}/approve": _wish("approve", {}),
     "POST /requests/{request}/reject": _wish("reject"),
 }
-"""How each of them is asked, in a place of its own."""
+"""The request of each route, in a new organization."""

@@ -1,4 +1,4 @@
-"""How each route is asked in a scene: a path, a body and a query that name what is there."""
+"""Requests to each route in a generated organization: path, body and query, with names of its resources."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from tests.app.generated_organization import OTHER, SOMEBODY, Scene
 
 @dataclass(frozen=True)
 class Asked:
-    """A request below `/api/v1`. `on` is the resource that it is about, for what is read."""
+    """A request below `/api/v1`; for reads, `on` is the resource that it shows."""
 
     path: str
     body: Any = None
@@ -21,7 +21,7 @@ Prepared = Callable[[Scene], Iterable[Asked]]
 
 
 def _once(path: str, body: Any = None, needs: str = "") -> Prepared:
-    """Ask so, where the model has a type."""
+    """Return one such request, if the model has the type."""
 
     def asked(scene: Scene) -> Iterator[Asked]:
         if not needs or needs in scene.things:
@@ -31,12 +31,12 @@ def _once(path: str, body: Any = None, needs: str = "") -> Prepared:
 
 
 def _each(path: str, body: Any = None) -> Prepared:
-    """Ask so about one resource of each type."""
+    """Return one such request for one resource of each type."""
     return lambda scene: (Asked(path.format(id), body, on=id) for _, id in scene.pairs if "/" not in id)
 
 
 def _below(type: str) -> Prepared:
-    """Make one of a type under every resource that it may lie under."""
+    """Return requests to create a resource of a type below every resource that may be its parent."""
 
     def asked(scene: Scene) -> Iterator[Asked]:
         known = scene.model.types.get(type)
@@ -149,7 +149,7 @@ WRITES: Mapping[str, Prepared] = {
     "POST /users": _once("/users", {"name": "new"}),
     "DELETE /users/{user}": _once(f"/users/{SOMEBODY}"),
 }
-"""What changes something, and can be sent as a dry run."""
+"""Routes that change something and offer a dry run."""
 
 DISCOVER = "discover"
 
@@ -186,7 +186,7 @@ READS: Mapping[str, tuple[str, Prepared]] = {
         ),
     ),
 }
-"""What shows something, and the action on the resource that it is about."""
+"""Routes that show one resource, with the action that they need on it."""
 
 LISTS = (
     "/access",
@@ -206,7 +206,7 @@ LISTS = (
     "/teams",
     "/users",
 )
-"""What shows of everything only what may be discovered."""
+"""Routes that list what the caller may discover."""
 
 _PIPELINES = "a pipeline is more than its resource: tests/app/api and tests/pipelines"
 _PROPOSALS = "what may be proposed is what may be changed: tests/app/api"
@@ -251,6 +251,6 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /requests/{request}/reject": "as the assignment that it would make",
     "POST /resources/{resource_name}/move-to-cluster": _PIPELINES,
     "PUT /pipelines/{pipeline}": _PIPELINES,
-    "PUT /projects/{project}/model": "the deployment says it, and nobody in the organization",
+    "PUT /projects/{project}/model": "only the operator can do it, and no caller of the organization",
 }
-"""What needs more than a scene has, and where it is held to what it needs."""
+"""Routes that need more than a generated organization, with the reason, or the tests that check their privileges."""

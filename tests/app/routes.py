@@ -1,4 +1,4 @@
-"""The routes that the OpenAPI document of a deployment lists, and bodies of the form that they take."""
+"""The routes in a deployment's OpenAPI document, and bodies that match their schemas."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @dataclass(frozen=True)
 class Route:
-    """One verb of one path, and everything that the document says of it."""
+    """One method of one path, with its part of the document."""
 
     method: str
     path: str
@@ -18,7 +18,7 @@ class Route:
 
     @property
     def name(self) -> str:
-        """`POST /api/v1/groups`."""
+        """The method and the path: `POST /api/v1/groups`."""
         return f"{self.method} {self.path}"
 
     @property
@@ -41,7 +41,7 @@ class Route:
         return path
 
     def sample(self, text: str) -> Any:
-        """Return a body of the right form, with this text wherever there may be any."""
+        """Return a body that matches the schema, with this text in every string."""
         return None if self.body is None else sample(self.body, self.document, text)
 
 
@@ -56,7 +56,7 @@ def routes(document: Mapping[str, Any]) -> list[Route]:
 
 
 def resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a schema says, where it may say it elsewhere or in several ways: the first that is not null."""
+    """Return a schema with references resolved; of alternatives, the first that is not null."""
     while "$ref" in schema or "anyOf" in schema or "oneOf" in schema:
         if "$ref" in schema:
             schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
@@ -67,7 +67,7 @@ def resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[
 
 
 def sample(schema: Mapping[str, Any], document: Mapping[str, Any], text: str) -> Any:
-    """Return a value of a schema, with this text wherever there may be any."""
+    """Return a value that matches a schema, with this text in every string."""
     schema = resolved(schema, document)
     fixed = [schema["const"]] if "const" in schema else schema.get("enum")
     if fixed:

@@ -1,4 +1,4 @@
-"""`headgate serve` or `demo` as a user starts it: a process of its own, watched through what it prints and answers."""
+"""`headgate serve` or `demo` in a process of its own, as a user starts it; tests read its output and its answers."""
 
 import re
 import shutil
@@ -18,11 +18,11 @@ T = TypeVar("T")
 HEADGATE = Path(sys.executable).parent / "headgate"
 PS = shutil.which("ps") or "ps"
 WITHIN = 300.0
-"""Seconds; generous, because machines are shared."""
+"""A time limit in seconds; generous, because other processes use the machine too."""
 
 
 class Serving:
-    """A running server."""
+    """A running server process."""
 
     def __init__(self, folder: Path, verb: str = "serve", program: Sequence[str] = (str(HEADGATE),)) -> None:
         command = [*program, verb, "--data", str(folder), "--api-port", "0", "--spark-port", "0"]
@@ -40,7 +40,7 @@ class Serving:
 
     @property
     def output(self) -> str:
-        """Everything printed so far."""
+        """All output so far."""
         return "\n".join(self.lines)
 
     def until_printed(self, pattern: str) -> re.Match[str]:
@@ -55,36 +55,36 @@ class Serving:
         return until(printed, self.failure(f"nothing printed like {pattern}"))
 
     def failure(self, what: str) -> Callable[[], str]:
-        """Say what was waited for, with what was printed."""
+        """Return the error message: the awaited event, and the output so far."""
         return lambda: f"{what}\n{self.output}"
 
     @property
     def url(self) -> str:
-        """Where the API is."""
+        """The URL of the API."""
         return self.until_printed(r"API at (http://[\d.:]+)/api/v1")[1]
 
     def health(self) -> dict[str, Any]:
-        """What the API says of itself."""
+        """The health that the API reports."""
         return dict(httpx.get(f"{self.url}/api/v1/health", trust_env=False, timeout=30).json())
 
     def until_ready(self) -> None:
-        """Wait until Spark can be used."""
+        """Wait until Spark is ready."""
         until(lambda: self.health()["spark"] == "ready", self.failure("Spark is not ready"))
 
     def jvm(self) -> int:
-        """The process id of the driver."""
+        """The process id of the driver's JVM."""
         (found,) = children(self.process.pid, "java")
         return found
 
     def end(self, number: int = signal.SIGINT) -> int:
-        """Send a signal, wait, and return the exit code."""
+        """Send a signal, wait for the end of the process, and return its exit code."""
         self.process.send_signal(number)
         code = self.process.wait(WITHIN)
         self.joined()
         return code
 
     def joined(self) -> None:
-        """Wait for the last line."""
+        """Wait until all output is read."""
         self._reader.join(WITHIN)
 
 
@@ -101,7 +101,7 @@ def serving(folder: Path, verb: str = "serve", program: Sequence[str] = (str(HEA
 
 
 def until(ready: Callable[[], T | None], failure: Callable[[], str]) -> T:
-    """Return the first answer that is not nothing; fails after a long time."""
+    """Return the first truthy result; fail after a long time."""
     deadline = time.monotonic() + WITHIN
     while not (answer := ready()):
         assert time.monotonic() < deadline, failure()
@@ -110,13 +110,13 @@ def until(ready: Callable[[], T | None], failure: Callable[[], str]) -> T:
 
 
 def children(pid: int, name: str) -> list[int]:
-    """Return the processes of this name that a process has started."""
+    """Return the child processes of a process that have this name."""
     listed = subprocess.run([PS, "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
     rows = (line.split(None, 2) for line in listed.splitlines())
     return [int(row[0]) for row in rows if int(row[1]) == pid and Path(row[2]).name == name]
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs (a zombie does not)."""
+    """Whether a process runs; a zombie does not."""
     listed = subprocess.run([PS, "-p", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
     return bool(listed.strip()) and not listed.startswith("Z")

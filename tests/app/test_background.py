@@ -1,4 +1,4 @@
-"""Each background task is ended by an exception that it does not expect: it is shown, it runs again, and it keeps its promise."""
+"""Background tasks that fail with an unexpected exception: each is reported, restarted, and then keeps its promise."""
 
 import ast
 import asyncio
@@ -73,14 +73,14 @@ COVERED: Final = {
     "revocation watch": "tests/spark/gateway/test_revocation_watch.py",
     "watch of the revocation watch": "tests/spark/gateway/test_revocation_watch.py",
 }
-"""What ends each task, by its name."""
+"""For each task, by its name, the test that makes it fail."""
 
 RECORD: Final = AuditRecord(1.0, PrincipalId("ann"), "table.select", "lake.raw.t", allowed=False, revision=1)
 ROOT: Final = ResourceId("o-1")
 
 
 class Once:
-    """Raises an error that nothing expects at the first call, and then does what it stands for."""
+    """Raises an unexpected error at the first call, and then behaves like the function that it replaces."""
 
     def __init__(self, works: Callable[..., Any]) -> None:
         self.works = works
@@ -94,7 +94,7 @@ class Once:
 
 
 def names() -> Iterator[str]:
-    """Yield the names of the tasks that the program starts; what is computed in a name is `{}`."""
+    """Yield the names of the tasks that the program starts; a computed part of a name is `{}`."""
     for file in sorted(Path("src/headgate").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             function = node.func if isinstance(node, ast.Call) else None
@@ -268,7 +268,7 @@ def test_lineage_is_sent_after_an_unexpected_error(monkeypatch: pytest.MonkeyPat
 
 
 class DyingSupervisor(Supervisor):
-    """A supervisor of a process that fails once by an error that nothing expects."""
+    """A supervisor of a process that fails once with an unexpected error."""
 
     failed = 0
 
@@ -286,7 +286,7 @@ async def _sleeper() -> Process:
 
 
 async def _is_started_again(child: Any, tasks: BackgroundTasks) -> None:
-    """End the child's process after its supervision has failed; return once there is another."""
+    """Kill the child's process after its supervision has failed once; return once another process runs."""
     await child.start()
     await _until(lambda: DyingSupervisor.failed == 2)
     first = child.pid
@@ -315,7 +315,7 @@ def test_a_gateway_that_ends_is_started_again(monkeypatch: pytest.MonkeyPatch) -
 
 
 class DriverSettings:
-    """As much of a driver's settings as its supervision reads."""
+    """The part of a driver's settings that its supervision reads."""
 
     name = "home"
     cluster = Cluster("big", "spark://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""Opening a data folder: the same facts after a restart, and one sentence for a folder that cannot be used."""
+"""Opening a data folder: the facts survive a restart, and a folder that cannot be used is refused in one sentence."""
 
 import sqlite3
 import stat

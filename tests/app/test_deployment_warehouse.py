@@ -1,4 +1,4 @@
-"""Where the tables' files lie is a setting, and its keys are nobody else's."""
+"""The location of the warehouse is a setting, and its credentials are available to the server alone."""
 
 from pathlib import Path
 

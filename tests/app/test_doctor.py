@@ -1,4 +1,4 @@
-"""Whoever runs a deployment is told what is not well with it, and what to do."""
+"""`headgate doctor` reports faults of a deployment to the operator, each with the next step."""
 
 import json
 import shutil
@@ -36,7 +36,7 @@ UNENFORCED = {
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """A data folder with its first organization, and free ports."""
+    """Settings of a data folder with its first organization, and free ports."""
     found = replace(
         default_settings({}, folder=tmp_path / "data", api_port=0, gateway_port=0), cache=tmp_path / "cache"
     )
@@ -45,7 +45,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def seen(settings: Settings, now: float = NOW) -> dict[str, list[Finding]]:
-    """Return what a checkup finds, by what was looked at."""
+    """Return the findings of the doctor, by their subject."""
     found: dict[str, list[Finding]] = {}
     for each in doctor(lambda: settings, {}, now):
         found.setdefault(each.what, []).append(each)
@@ -53,7 +53,7 @@ def seen(settings: Settings, now: float = NOW) -> dict[str, list[Finding]]:
 
 
 def altered(settings: Settings, statement: str) -> None:
-    """Change the store behind Headgate's back."""
+    """Run a statement on the store's database without the server."""
     with sqlite3.connect(settings.folder / "headgate.db") as connection:
         connection.execute(statement)
     connection.close()
@@ -221,7 +221,7 @@ class TestThePorts:
 class TestTheSandbox:
     @pytest.fixture(params=SandboxLevel, ids=lambda level: level.value)
     def level(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> SandboxLevel:
-        """Return the level of a machine that stands in for this one."""
+        """Simulate a machine with this level of sandboxing."""
         level = SandboxLevel(request.param)
         why = "" if level is SandboxLevel.FULL else WHY
         monkeypatch.setattr(sys.modules["headgate.app.doctor.sandbox"], "find_level", lambda: (level, why))
@@ -320,7 +320,7 @@ class TestAStoreInPostgresql:
 
 class TestTheEgressPolicy:
     def listing(self, settings: Settings, **rules: EgressRules) -> list[Finding]:
-        """Return what is found of a policy."""
+        """Return the findings on an egress policy."""
         return seen(replace(settings, egress=EgressPolicy(rules)))["egress"]
 
     def test_an_empty_egress_policy_is_reported(self, settings: Settings) -> None:
@@ -351,7 +351,8 @@ class TestTheEgressPolicy:
         assert [each.state for each in found] == ["ok"]
 
     def test_an_egress_folder_that_cannot_be_inspected_is_reported(self, settings: Settings) -> None:
-        # As one below a folder that may not be searched, which root can always search: `Path.is_dir` raises for both.
+        # The long name makes `Path.is_dir` raise, like a path below a folder without search permission does for users but
+        # root.
         folders = (PurePosixPath("/", "x" * 300), PurePosixPath(settings.folder))
 
         found = self.listing(settings, organization=EgressRules(folders))

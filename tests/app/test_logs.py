@@ -1,4 +1,4 @@
-"""What is logged can be read: by people as lines, by programs as one JSON object a line."""
+"""Formats of the log: lines for people, or one JSON object a line for programs."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Tables of an earlier version get into the folders of their organizations, with everything that they hold."""
+"""Tables of an earlier version are moved into the folders of their organizations, with all their contents."""
 
 import json
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def catalog(world: DeploymentHarness, address: str, token: str) -> RestCatalog:
 
 
 class Former:
-    """A deployment whose tables lie beside each other, as an earlier version made them; two organizations have some."""
+    """A deployment with the layout of an earlier version, in which the tables of two organizations share a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Former:
         self.contents: dict[str, Any] = {}
 
     def fill(self, world: DeploymentHarness) -> None:
-        """Make the tables."""
+        """Create the tables of both organizations."""
         beta = world.organization("beta", "nekt")
         self.beta, self.tokens = beta.opened.id, {"": world.tokens["owner"], "/o/beta": beta.tokens["owner"]}
         for address in self.tokens:
@@ -65,7 +65,7 @@ class Former:
             self.contents[address] = self.read(world, address)
 
     def read(self, world: DeploymentHarness, address: str) -> Any:
-        """Return every row of every snapshot, and what inspection says of the table's files."""
+        """Return every row of every snapshot, the record counts of the table's files, and its UUID."""
         table = catalog(world, address, self.tokens[address]).load_table("raw.t")
         snapshots = [each.snapshot_id for each in table.snapshots()]
         past = {each: sorted(table.scan(snapshot_id=each).to_arrow().to_pylist(), key=str) for each in snapshots}
@@ -85,7 +85,7 @@ def former(tmp_path: Path) -> Former:
 
 @contextmanager
 def again(former: Former) -> Iterator[DeploymentHarness]:
-    """Serve the deployment once more."""
+    """Serve the deployment again."""
     deployment = open_deployment(settings_in(former.folder))
     try:
         world = DeploymentHarness(deployment)
@@ -106,7 +106,7 @@ def relocations_of(former: Former) -> Iterator[Relocations]:
 
 
 def require_whole(former: Former) -> None:
-    """Every table is readable in every snapshot, and can be written, dropped, registered and purged."""
+    """Check that every table is readable in every snapshot, and can be written, dropped, registered and purged."""
     with again(former) as world:
         for address, content in former.contents.items():
             assert former.read(world, address) == content
@@ -214,7 +214,7 @@ def test_a_table_with_files_that_crash_the_reader_is_reported_and_the_others_are
 
 
 def test_a_folder_in_the_root_of_an_organization_is_no_leftover_of_another(former: Former) -> None:
-    """A table may say that its database is called like another organization."""
+    """A table's location may claim that its database has another organization's id as its name."""
     with relocations_of(former) as found:
         for each in list(found.list_waiting()):
             found.move(each)
@@ -229,7 +229,7 @@ def test_a_folder_in_the_root_of_an_organization_is_no_leftover_of_another(forme
 
 
 def test_the_former_folder_of_another_organizations_table_is_no_leftover(former: Former) -> None:
-    """An imported log may give a table the ids of another organization's."""
+    """An imported log may give a table the id of another organization's table."""
     with relocations_of(former) as found:
         table, database, id = first_table(found)
         register_in_beta(former, found, f"{database}/{id}")
@@ -248,7 +248,7 @@ def test_the_former_folder_of_another_organizations_table_is_no_leftover(former:
 
 @pytest.mark.parametrize("place", ["former", "root"])
 def test_a_table_is_not_moved_by_an_organization_that_stole_its_pointer(former: Former, place: str) -> None:
-    """An earlier version let an organization register what another one had dropped without a purge."""
+    """An earlier version let an organization register a table that another organization had dropped without a purge."""
     with relocations_of(former) as found:
         table, database, id = first_table(found)
         home = found._organizations.find("organization").store
@@ -288,12 +288,12 @@ def first_table(found: Relocations) -> tuple[Pointer, str, str]:
 
 
 def register_in_beta(former: Former, found: Relocations, place: str) -> None:
-    """Give the other organization a table in this place of its root."""
+    """Add a pointer to a folder below the other organization's root to the other organization."""
     point_from_beta(former, found, f"{former.beta}/{place}")
 
 
 def point_from_beta(former: Former, found: Relocations, place: str) -> None:
-    """Give the other organization a table in this place of the warehouse."""
+    """Add a pointer to a folder of the warehouse to the other organization."""
     beta = found._organizations.find(former.beta).store
     path = f"file://{former.data}/warehouse/{place}/metadata/0.metadata.json"
     pointer = Pointer(ResourceId("crafted"), path)

@@ -1,4 +1,4 @@
-"""A server without Spark says so, and for good."""
+"""A server without Spark refuses statements permanently, with the reason."""
 
 from dataclasses import replace
 from pathlib import Path

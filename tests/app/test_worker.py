@@ -1,4 +1,4 @@
-"""`headgate worker`: a process that carries out runs beside a server, where it can."""
+"""`headgate worker`: a separate process that executes runs beside a server, where the set-up allows it."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The progress of streams goes on where an earlier version kept it."""
+"""Checkpoints of streams that an earlier version stored elsewhere are moved and used."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.app.deployment_harness import settings_in, world_in
 
 def test_checkpoints_of_an_earlier_version_are_moved_into_their_organizations_folder(tmp_path: Path) -> None:
     with world_in(tmp_path) as world:
-        # The id of any resource will do.
+        # The id of any resource is valid here.
         beta = world.organization("beta", "nekt")
         capture = beta.call("owner", "POST", "/databases", {"name": "any"}).json()["id"]
         folder = world.deployment.settings.folder / "checkpoints"

@@ -1,4 +1,4 @@
-"""The removal of an organization's folders while a driver that is ending uses them."""
+"""The removal of an organization's folders while a stopping driver still uses them."""
 
 from collections.abc import Iterable
 from contextlib import suppress

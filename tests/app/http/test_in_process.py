@@ -1,4 +1,4 @@
-"""What must survive: signals, deaths, a second server, a port in use; with a real driver."""
+"""Events that the server must survive: signals, killed processes, a second server, a port in use; with a real driver."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def headgate(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def one(server: Serving, folder: Path) -> object:
-    """What a statement of the owner returns, over HTTP."""
+    """The rows of a statement of the owner, over HTTP."""
     token = (folder / "owner.token").read_text(encoding="utf-8").strip()
     answer = httpx.post(
         f"{server.url}/api/v1/sql",
@@ -77,17 +77,17 @@ class TestWhileItServes:
         assert one(server, folder) == [[1]]
 
         os.kill(jvm, signal.SIGKILL)
-        # Other lines may come first: the log of a request is written after its answer.
+        # Other lines may be printed first, because a request is logged after its answer is sent.
         server.until_printed("the Spark driver exited")
         server.until_ready()
 
         assert server.jvm() != jvm
-        # The token's session ended with the driver; the first statement already runs in a new one.
+        # The token's Spark session ended with the driver; the first statement already runs in a new one.
         assert one(server, folder) == [[1]]
 
 
 class TestTheEnd:
-    """After the others: it ends the module's server."""
+    """The last tests, because they stop the server of the module."""
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
     def test_a_server_that_ends_leaves_no_jvm_and_can_be_started_again(

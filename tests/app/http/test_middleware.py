@@ -1,4 +1,4 @@
-"""What stands around the endpoints knows the deployment: who asks, what was decided, whether the store answers."""
+"""The middleware around the endpoints uses the deployment: callers, decisions, and the state of the store."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 
 def front(world: DeploymentHarness, **limits: float) -> ServedApp:
-    """Return the endpoints as they are served, with these limits."""
+    """Return the endpoints with the middleware of a server with these limits."""
     settings = replace(world.deployment.settings, limits=replace(Limits(), **limits))
     return build_front(world.app, replace(world.deployment, settings=settings), world.sparks.caller)
 

@@ -1,4 +1,4 @@
-"""Where the endpoints are found: by everybody as the settings say, and by the Spark driver in any case."""
+"""The addresses of the endpoints: the configured one for clients, and a local one that the Spark driver can always reach."""
 
 import asyncio
 import socket
@@ -30,7 +30,7 @@ OK = PlainTextResponse("ok")
 
 
 class _Never:
-    """An endpoint that answers nothing at once."""
+    """A fast path that never answers."""
 
     def knows(self, target: bytes, secret: str) -> None:
         return None

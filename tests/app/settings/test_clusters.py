@@ -1,4 +1,4 @@
-"""Runs on a real standalone cluster: executed there, guarded there, cut there, and waiting while it is away."""
+"""Runs on a real standalone cluster: executed, guarded and cancelled there, and queued while it is down."""
 
 import os
 import re
@@ -45,7 +45,7 @@ PIPELINE = {
 
 
 class Scene:
-    """A server whose owner has one pipeline, on a cluster beside it."""
+    """A server whose owner has one pipeline on a cluster."""
 
     def __init__(self, server: Server, cluster: Standalone) -> None:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
@@ -57,19 +57,19 @@ class Scene:
         for table in ("raw.t", "raw.linked", "secret.s"):
             self.owner.spark.sql(f"CREATE TABLE lake.{table} AS SELECT id AS n FROM range(10)")
         self.pipeline = ResourceId(self.owner.call("PUT", "/pipelines/totals", PIPELINE)["id"])
-        # The first run has the cluster's driver started, which takes longer than a client of the tests tries.
+        # The first run starts the driver of the cluster, which takes longer than the clients of the tests wait.
         self.until_ended(self.triggered(), "succeeded")
 
     def triggered(self) -> str:
-        """Ask for a run."""
+        """Trigger a run; return its id."""
         return str(self.owner.call("POST", "/pipelines/totals/runs")["run"])
 
     def run(self, run: str) -> dict[str, Any]:
-        """Return how a run goes."""
+        """Return the state of a run."""
         return dict(self.owner.call("GET", f"/runs/{run}"))
 
     def until_ended(self, run: str, state: str) -> None:
-        """Wait until a run has ended in a state."""
+        """Wait until a run has ended; it must end in this state."""
         until(lambda: self.run(run)["ended"], lambda: str(self.run(run)))
         assert self.run(run)["state"] == state, self.run(run)
 
@@ -98,7 +98,7 @@ def scene(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def session(scene: Scene, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    """A Spark session of a run of the pipeline, which a worker of the test has begun on the cluster."""
+    """A Spark session of a run of the pipeline, begun by a fake worker on the cluster."""
     home, run = scene.server.deployment.home, RunId(f"r-{request.node.name}"[:60])
     spark = connect(scene.server.gateway_port, begin(home.control, home.store, run, scene.pipeline, "big"))
     yield spark
@@ -108,7 +108,7 @@ def session(scene: Scene, request: pytest.FixtureRequest) -> Iterator[SparkSessi
 
 
 def refusal(work: Callable[[], object]) -> tuple[str | None, str]:
-    """The SQLSTATE and the words of what has to fail."""
+    """Return the SQLSTATE and the message of a call that must fail."""
     with pytest.raises(PySparkException) as raised:
         work()
     return raised.value.getSqlState(), str(raised.value).split("JVM stacktrace")[0]
@@ -174,7 +174,7 @@ def test_an_unauthenticated_process_gets_nothing_at_driver_and_executor_ports(
     scene: Scene, session: SparkSession
 ) -> None:
     assert session.table("lake.raw.t").count() == 10
-    drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (its process is nobody's)
+    drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (no public name for its process)
     driver, _ = drivers.get(scene.server.deployment.home, "big")
     assert driver is not None
     assert driver.pid is not None
@@ -192,7 +192,7 @@ def test_an_unauthenticated_process_gets_nothing_at_driver_and_executor_ports(
 @pytest.mark.skipif(sys.platform != "linux", reason="processes show their environment in /proc on Linux alone")
 def test_an_executor_has_no_secret_of_its_driver(scene: Scene, session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
-    drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (its secrets are nobody's)
+    drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (no public name for its secrets)
     driver, _ = drivers.get(scene.server.deployment.home, "big")
     (executor, *_) = scene.cluster.executors()
 

@@ -1,4 +1,4 @@
-"""What operators write about clusters: read as it is meant, or refused with what would be right."""
+"""The operator's file of clusters: parsed, or refused with the correct form in the message."""
 
 import socket
 import threading
@@ -15,7 +15,7 @@ from headgate.spark.driver.clusters import Cluster
 
 
 def written(folder: Path, text: str) -> dict[str, str]:
-    """Write the file, and return the environment that names it."""
+    """Write the file, and return an environment that names it."""
     file = folder / "clusters.toml"
     file.write_text(text, encoding="utf-8")
     return {"HEADGATE_CLUSTERS": str(file)}
@@ -88,7 +88,7 @@ class TestTheFile:
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[int]:
-    """Answer one client with this; yield the port."""
+    """Answer one client with these bytes; yield the port."""
     asked: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(10)
@@ -107,10 +107,10 @@ def answering(answer: bytes) -> Iterator[int]:
 
 
 class TestACheckup:
-    """`headgate doctor` looks at the clusters too."""
+    """`headgate doctor` checks the clusters too."""
 
     def found(self, folder: Path, table: str) -> list[tuple[str, str]]:
-        """Return what is found about a cluster: how it is, and what was seen."""
+        """Return the doctor's findings on a cluster: each state with its text."""
         settings = default_settings(written(folder, table), folder=folder / "data")
         return [(each.state, each.seen) for each in check_clusters(settings, {}, 0.0)]
 

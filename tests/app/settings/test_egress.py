@@ -1,4 +1,4 @@
-"""What each organization's connections may reach, from the settings: at creation, at saving and when they are shown."""
+"""Egress rules of the settings: enforced when a connection is created or used by a pipeline, and shown with it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from headgate.pipelines.connections.egress import EgressError
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, serving, settings_in
 
 NAMES = ("partner", "not-created-yet")
-"""Names that the operator has written where ids belong."""
+"""Names of organizations, which the operator wrote in place of ids."""
 HTTP = {"http": {"base_url": "http://127.0.0.1:8556", "headers": {}}}
 METADATA = {"http": {"base_url": "http://169.254.169.254/latest"}}
 STORE = {"postgresql": {"host": "127.0.0.1", "port": 5544, "database": "hg", "user": "postgres"}}
@@ -25,7 +25,7 @@ STORE = {"postgresql": {"host": "127.0.0.1", "port": 5544, "database": "hg", "us
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """Serve a deployment in which `acme` may connect one folder and one database, and `main` another folder.
 
-    The rules of a name beside these ids are nobody's.
+    The policy also has rules under names instead of ids; they apply to no organization.
     """
     folder = tmp_path_factory.mktemp("egress")
     for name in ("acme", "main", "secrets", "named"):
@@ -152,14 +152,14 @@ class TestAnOrganization:
 
 
 def source(name: str) -> dict[str, Any]:
-    """Return a source of the connection `former`."""
+    """Return the definition of a source of the connection `former`."""
     stream = {"name": name, "file": f"{name}.csv", "into": f"lake.raw.{name}"}
     return {"kind": "source", "name": name, "connection": "former", "streams": [stream]}
 
 
 @pytest.fixture(scope="module")
 def former(world: DeploymentHarness, acme: OrganizationClient) -> Iterator[OrganizationClient]:
-    """Return the organization after the operator has taken everything off its list."""
+    """Return the organization after the operator has removed all its egress rules."""
     root = world.deployment.settings.folder.parent
     create(acme, "former", {"folder": f"{root}/acme"}).raise_for_status()
     acme.call("owner", "POST", "/databases", {"name": "raw"}).raise_for_status()
@@ -250,7 +250,7 @@ def test_the_address_of_the_store_is_read_from_the_environment_and_services_of_l
 
 
 def clear_libpq(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away what the environment of the tests says to libpq."""
+    """Remove all environment variables that libpq reads."""
     for each in Conninfo.get_defaults():
         if each.envvar:
             monkeypatch.delenv(each.envvar.decode(), raising=False)

@@ -1,4 +1,4 @@
-"""The operator's file of what connections may reach: what it says, and where it is wrong."""
+"""The operator's egress file: its rules, and the messages about its faults."""
 
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath

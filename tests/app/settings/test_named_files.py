@@ -1,4 +1,4 @@
-"""No file that a setting names is reached by a connection: held for every setting that there is."""
+"""No connection can reach a file that a setting names; the tests try every setting."""
 
 import os
 from dataclasses import replace
@@ -30,11 +30,11 @@ TOGETHER = (
     ("HEADGATE_TLS_CERT", "HEADGATE_TLS_KEY"),
     ("HEADGATE_OIDC_SECRET", "HEADGATE_OIDC_ISSUER", "HEADGATE_OIDC_CLIENT"),
 )
-"""Settings that go together."""
+"""Groups of settings that must be set together."""
 
 
 def settings_with(variable: SettingSpec, environ: dict[str, str]) -> Settings:
-    """Return settings of an environment that sets a variable, and of what goes together with it."""
+    """Return settings from an environment that sets a variable and the others of its group."""
     others = {name for group in TOGETHER if variable.name in group for name in group} - {variable.name}
     return default_settings({**dict.fromkeys(others, "https://login.example.org"), **environ})
 
@@ -164,7 +164,7 @@ CONF_FILES = (
     ("spark.kubernetes.file.upload.path", "file://localhost{file}"),
     ("spark.yarn.dist.archives", "'{file}#inner'"),
 )
-"""Keys of a cluster's `conf`, each with a way to write a file."""
+"""Keys of a cluster's `conf`, each with spellings of a file."""
 
 
 @pytest.mark.parametrize(("key", "written"), CONF_FILES)

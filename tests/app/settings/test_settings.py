@@ -1,4 +1,4 @@
-"""What a deployment is told: what is given comes before the environment, that before the file, and that before the defaults."""
+"""The precedence of settings: arguments, then the environment, then the configuration file, then the defaults."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ Configured = Callable[[str], dict[str, str]]
 
 @pytest.fixture
 def configured(tmp_path: Path) -> Configured:
-    """Write a configuration file, and return the environment that names it."""
+    """Write a configuration file, and return an environment that names it."""
 
     def write(text: str) -> dict[str, str]:
         file = tmp_path / "headgate.toml"

@@ -1,4 +1,4 @@
-"""Drivers come up when somebody first comes to them, go when nobody does, and say what keeps them from serving."""
+"""Drivers start at their first use, stop when they are idle, and report why they cannot serve."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -18,7 +18,7 @@ BIG = Cluster("big", "spark://one:7077", idle_seconds=60)
 
 
 class FakeDriver:
-    """Starts at once, unless it has a reason not to."""
+    """A driver that starts at once, or fails with a given reason."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class FakeDriver:
 
 
 class Scene:
-    """The drivers of a deployment, at a time that the test says."""
+    """The drivers of a deployment, with a clock that the test sets."""
 
     def __init__(self, deployment: Deployment, others: tuple[str, ...] = ()) -> None:
         self.deployment = deployment
@@ -62,7 +62,7 @@ class Scene:
         return self.made[-1]
 
     async def comes(self, cluster: str = "big") -> FakeDriver:
-        """Somebody comes to the home organization's driver there."""
+        """Request the home organization's driver on a cluster, and let it start."""
         driver, why_not = self.drivers.get(self.home, cluster)
         assert isinstance(driver, FakeDriver), why_not
         for _ in range(5):
@@ -70,7 +70,7 @@ class Scene:
         return driver
 
     def play(self, story: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Tell a story between the beginning and the end of the drivers."""
+        """Run the coroutine between the start and the end of the drivers; check that all have stopped."""
 
         async def whole() -> None:
             await self.drivers.start_home(self.make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)

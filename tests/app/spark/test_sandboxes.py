@@ -1,4 +1,4 @@
-"""The sandboxes of the processes that a server starts: whether they are required, and what they leave a driver."""
+"""Sandboxes of the server's child processes: whether they are required, and what a driver may access."""
 
 from dataclasses import replace
 from pathlib import Path
