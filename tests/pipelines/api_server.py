@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback, in a thread, that answers as a test says: one script of answers for each path."""
+"""A real HTTP server on loopback, in a thread; a test sets its answers."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 @dataclass
 class Asked:
-    """One request that came."""
+    """A request that the server received."""
 
     path: str
     parameters: dict[str, str]
@@ -21,7 +21,7 @@ class Asked:
 
 @dataclass
 class Given:
-    """One answer. `length` lies about the body's, `stalls` never ends it."""
+    """An answer. `length` replaces the true content length; with `stalls` the answer never ends."""
 
     document: Any = None
     status: int = 200
@@ -32,7 +32,7 @@ class Given:
 
     @property
     def text(self) -> bytes:
-        """What is sent."""
+        """The bytes of the body."""
         return json.dumps(self.document).encode() if self.body is None else self.body
 
 
@@ -41,7 +41,7 @@ Answering = Callable[[Asked], Given]
 
 @dataclass
 class ApiServer:
-    """Where it is, what it was asked, and how it answers."""
+    """The address of the server, the requests that it received, and the function that answers them."""
 
     url: str
     answering: Answering
@@ -49,14 +49,14 @@ class ApiServer:
     over: threading.Event = field(default_factory=threading.Event)
 
     def scripted(self, *answers: Given) -> None:
-        """Answer with one after the other, and with the last for ever."""
+        """Answer with each of these in turn, and with the last one from then on."""
         left = list(answers)
         self.answering = lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
 @contextmanager
 def api_server() -> Iterator[ApiServer]:
-    """Serve for the length of the block."""
+    """Run the server for the length of the block."""
     made: list[ApiServer] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -80,7 +80,7 @@ def api_server() -> Iterator[ApiServer]:
                 self.close_connection = True
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True

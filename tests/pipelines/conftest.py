@@ -1,4 +1,4 @@
-"""One deployment with Spark for every test of this folder that carries out runs; each uses tables of its own."""
+"""One deployment with Spark for every test of this folder that executes runs; each test uses tables of its own."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.pipelines.spark_deployment import ByHand, by_hand
 
 
 @pytest.fixture(scope="session")
-def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:  # noqa: ARG001 (whoever has none skips)
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ByHand]:  # noqa: ARG001 (without it the tests are skipped)
     """Return the deployment, with the databases `lake.raw` and `lake.trusted`."""
     with by_hand(tmp_path_factory.mktemp("pipelines") / "data") as made:
         yield made

@@ -1,4 +1,4 @@
-"""A folder that files come into, behind a connection, and a deployment whose pipelines read it."""
+"""A folder of incoming files behind a connection, and a deployment whose pipelines read it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,24 +9,24 @@ from tests.pipelines.spark_deployment import ByHand
 
 @dataclass(frozen=True)
 class Drop:
-    """A folder behind a connection, and who captures it."""
+    """A folder behind a connection, and the deployment whose captures read it."""
 
     lake: ByHand
     folder: Path
 
     def put(self, path: str, *lines: str) -> Path:
-        """Have a file come into the folder."""
+        """Create a file in the folder."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"{line}\n" for line in lines))
         return file
 
     def rows(self, name: str) -> list[tuple[Any, ...]]:
-        """Return the rows of the table of a capture, in order."""
+        """Return the sorted rows of a capture's table."""
         return sorted(self.lake.rows(f"SELECT * FROM lake.raw.{name}"), key=str)
 
     def progress(self, name: str) -> Path:
-        """Return where the capture's stream keeps its progress."""
+        """Return the folder of the stream's checkpoint."""
         deployment = self.lake.server.deployment
         everything = deployment.home.control.snapshot.resources.values()
         (id,) = (each.id for each in everything if each.name == name and each.type == "stream_capture")

@@ -1,4 +1,4 @@
-"""The small world with a clock, its pipelines with definitions, and what attempts do there instead of Spark's work."""
+"""A worker of a small organization with a clock; functions of the test replace the work on Spark."""
 
 import threading
 import time
@@ -22,13 +22,13 @@ from tests.fakes.small_organization import DELAYS, LOAD, MODELS, PEOPLE, ROOT, T
 from tests.fakes.store import FakeStore
 
 QUICK = WorkerSettings(slots=4, round=0.01, renewed=0.05, lease=30.0, grace=0.3)
-"""Everything soon, but that a worker counts as lost: nothing may depend on how fast this machine is."""
+"""Short waits but a long lease, so that no test depends on how fast this machine is."""
 WITHIN = 60.0
-"""Seconds for something to happen; generous, because machines are shared."""
+"""The limit in seconds for an expected event; generous, because other processes use the machine too."""
 
 
 class Clock:
-    """A clock that a test puts on."""
+    """A clock that the test sets."""
 
     def __init__(self, now: float) -> None:
         self.now = now
@@ -39,7 +39,7 @@ class Clock:
 
 
 def defined(pipeline: ResourceId, **more: Any) -> DocumentPut:
-    """Return a definition of one of the world's pipelines."""
+    """Return a definition of one of the organization's pipelines."""
     query = {
         "kind": "query",
         "name": pipeline,
@@ -51,7 +51,7 @@ def defined(pipeline: ResourceId, **more: Any) -> DocumentPut:
 
 
 def opened(clock: Callable[[], float], store: Store | None = None) -> Organization:
-    """Return the world as an organization, on a store of its own or on one where it is already."""
+    """Return the small organization on a store of its own, or on an existing store that has it already."""
     if store is None:
         store = FakeStore()
         store.write(*PEOPLE, *THINGS)
@@ -64,45 +64,45 @@ def opened(clock: Callable[[], float], store: Store | None = None) -> Organizati
 
 
 def change(organization: Organization, *changes: Change, at: float | None = None) -> None:
-    """Append what another process decided, now or at another time."""
+    """Append changes as another process would, now or at the time `at`."""
     store = organization.store
     store.append(store.head(), LogWrite(at or organization.control.now, None, "elsewhere", changes))
     organization.control.catch_up()
 
 
 def queued(organization: Organization, *names: str, pipeline: ResourceId = DELAYS, **more: Any) -> None:
-    """Queue runs, as the deployment."""
+    """Queue runs in the name of the deployment."""
     for name in names:
         organization.control.execute(QueueRun(RunId(name), pipeline, **more), None)
 
 
 def runs(organization: Organization, *states: str) -> list[RunRow]:
-    """Return the runs in these states, or all, as they were queued."""
+    """Return the runs in these states, or all runs, in the order of the queue."""
     return list(organization.store.runs(RunFilter(states=states or None), 10_000))[::-1]
 
 
 def row(organization: Organization, name: str) -> RunRow:
-    """Return a run that is there."""
+    """Return an existing run."""
     found = organization.store.run(RunId(name))
     assert found is not None
     return found
 
 
 def log(organization: Organization, name: str) -> str:
-    """Return what a run has said."""
+    """Return the log of a run."""
     return "\n".join(each.text for each in organization.store.log_lines(RunId(name)))
 
 
 @dataclass
 class Work:
-    """What attempts do: what the test says for the run, in turn; else nothing. Remembers who did what."""
+    """The work of attempts: for each run, the next of the test's functions, or none; records the executed attempts."""
 
     by_run: Mapping[str, list[ExecuteAttempt]] = field(default_factory=dict[str, list[ExecuteAttempt]])
     done: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, attempt: Attempt) -> None:
-        """Do it."""
+        """Execute the attempt."""
         with self.lock:
             self.done.append((attempt.row.run, attempt.row.attempt))
             steps = self.by_run.get(attempt.row.run, [])
@@ -112,12 +112,12 @@ class Work:
 
 
 def worker(organization: Organization, work: ExecuteAttempt, settings: WorkerSettings = QUICK, **more: Any) -> Worker:
-    """Return a worker of one organization; whoever takes it starts and stops it."""
+    """Return a worker of one organization; the caller starts and stops it."""
     return Worker(organization.control.catch_up, lambda: [organization], work, settings, **more)
 
 
 def until(happened: Callable[[], bool], within: float = WITHIN) -> None:
-    """Wait until it has happened."""
+    """Wait for an event."""
     deadline = time.monotonic() + within
     while not happened():
         assert time.monotonic() < deadline, "it did not happen"
@@ -125,7 +125,7 @@ def until(happened: Callable[[], bool], within: float = WITHIN) -> None:
 
 
 def raising(error: Exception) -> ExecuteAttempt:
-    """Return what ends with an error."""
+    """Return an attempt's work that raises an error."""
 
     def perform(_: Attempt) -> None:
         raise error
@@ -134,6 +134,6 @@ def raising(error: Exception) -> ExecuteAttempt:
 
 
 def lasting(attempt: Attempt) -> None:
-    """Last until it is told to end, and then fail for that."""
+    """Wait until the attempt must end, and then fail."""
     attempt.wait(WITHIN)
     raise RuntimeError("interrupted")

@@ -1,4 +1,4 @@
-"""A server of raw bytes on loopback, in threads: what a hostile host sends where an HTTP answer is expected."""
+"""A server of raw bytes on loopback, in threads: it sends the malformed HTTP answers of a hostile host."""
 
 import socket
 import threading
@@ -14,14 +14,14 @@ CREDENTIAL = "Bearer s3cret"
 
 @dataclass
 class RawServer:
-    """Where it is, and the heads of the requests that came."""
+    """The port of the server, and the heads of the requests that it received."""
 
     port: int
     heads: list[str] = field(default_factory=list[str])
     over: threading.Event = field(default_factory=threading.Event)
 
     def place(self, path: str = "", **headers: str) -> HttpPlace:
-        """Return a connection to it."""
+        """Return a connection to the server."""
         base = f"http://127.0.0.1:{self.port}{path}"
         return HttpPlace(base, {"authorization": CREDENTIAL, **headers}, lambda *_: (ip_address("127.0.0.1"),))
 
@@ -35,7 +35,7 @@ Answering = Callable[[socket.socket, RawServer], None]
 
 @contextmanager
 def raw_server(answering: Answering) -> Iterator[RawServer]:
-    """Answer each request of each connection by `answering`, for the length of the block."""
+    """Answer each request of each connection with `answering`, for the length of the block."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         served = RawServer(listener.getsockname()[1])
         threading.Thread(target=_accept, args=(listener, answering, served), daemon=True).start()
@@ -46,7 +46,7 @@ def raw_server(answering: Answering) -> Iterator[RawServer]:
 
 
 def body_of(sent: bytes, *headers: str, status: str = "200 OK") -> Answering:
-    """Return what answers with a body and headers."""
+    """Return a function that answers with this body and these headers."""
 
     def answer(peer: socket.socket, _: RawServer) -> None:
         lines = (f"HTTP/1.1 {status}", f"content-length: {len(sent)}", *headers, "", "")
@@ -56,7 +56,7 @@ def body_of(sent: bytes, *headers: str, status: str = "200 OK") -> Answering:
 
 
 def endless(begin: bytes, piece: bytes) -> Answering:
-    """Return what answers with a beginning, and then the same piece for ever."""
+    """Return a function that answers with a beginning, and then repeats the same bytes without end."""
 
     def answer(peer: socket.socket, served: RawServer) -> None:
         peer.sendall(begin)

@@ -1,4 +1,4 @@
-"""A whole deployment with Spark, and runs of pipelines on it that are carried out here, one step after another."""
+"""A deployment with Spark, and runs of pipelines that the test executes itself, step by step."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,12 +29,12 @@ from tests.egress import OPEN
 
 _SECRET = "known to the test"  # noqa: S105 (of nothing but its own runs)
 _LATER = 1e12
-"""So that the deployment's own worker leaves the run alone."""
+"""A time so late that the deployment's own worker does not take the run."""
 
 
 @dataclass
 class Told:
-    """What a run said of itself."""
+    """The log lines, metrics and documents of a run."""
 
     lines: list[str] = field(default_factory=list[str])
     metrics: dict[str, float] = field(default_factory=dict[str, float])
@@ -43,14 +43,14 @@ class Told:
 
 @dataclass(frozen=True)
 class ByHand:
-    """Carries out runs as the worker does, so that a test sees what they raise and may change what they are told."""
+    """Executes runs like the worker, so that a test sees their errors and can change their parameters."""
 
     server: Server
     owner: Person
 
     @property
     def spark(self) -> SparkSession:
-        """The owner's session."""
+        """The owner's Spark session."""
         return self.owner.spark
 
     def save(self, definition: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ class ByHand:
         self.owner.call("PUT", f"/pipelines/{definition['name']}", dict(definition))
 
     def run(self, definition: Mapping[str, Any], saved: Mapping[str, Any] | None = None, **changed: Any) -> Told:
-        """Save a definition, or what else is `saved` by its name, and carry out one run of it. Raises whatever ends that."""
+        """Save the definition, or `saved` in its place, and execute one run of it; raises the error that ends the run."""
         self.save(saved or definition)
         with self.execution(str(definition["name"]), **changed) as (execution, told):
             found = parse_definition(definition)
@@ -71,7 +71,7 @@ class ByHand:
     def execution(
         self, name: str, run: RunId | None = None, part: Range | None = None, *, again: bool = False, **changed: Any
     ) -> Iterator[tuple[RunExecution, Told]]:
-        """Begin an attempt of a run of a saved pipeline, and end it with the block; `again` leaves the run for another one."""
+        """Begin an attempt of a run of a saved pipeline, and end it with the block; `again` leaves the run for another attempt."""
         deployment = self.server.deployment
         control, places = deployment.home.control, deployment.external_access
         run, told = run or RunId(new_id("run")), Told()
@@ -104,7 +104,7 @@ class ByHand:
             yield replace(execution, **changed), told
         finally:
             spark.stop()
-            # Later than the server's own worker would take it.
+            # The due time is so late that the server's own worker does not take the run.
             control.execute(EndRun(begun, "queued" if again else "succeeded", due=_LATER if again else None), None)
 
     def _begin(self, run: RunId, pipeline: ResourceId) -> RunRow:
@@ -119,7 +119,7 @@ class ByHand:
         return put.row
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return what a query of the owner's gives."""
+        """Return the rows of a query of the owner."""
         return [tuple(row) for row in self.spark.sql(query).collect()]
 
 

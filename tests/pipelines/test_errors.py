@@ -1,4 +1,4 @@
-"""What ends an attempt: a decision, Spark that is away, or the work itself."""
+"""Causes of a failed attempt: a refusal, an unavailable Spark, or the work itself."""
 
 import grpc
 import pytest

@@ -1,4 +1,4 @@
-"""The estimate of rows as JSON: held against the JSON that is really written, for every type that Spark returns."""
+"""The estimated size of rows as JSON, compared with the JSON itself, for every type that Spark returns."""
 
 import datetime as dt
 from decimal import Decimal
@@ -12,9 +12,9 @@ from headgate.endpoints.api.sql.schemas import Statement
 from headgate.pipelines.json_size import json_size, rows_within
 
 FRACTION = 0.05
-"""Of the estimate, the least that the JSON is: an empty list is three characters, and counts for the object that it becomes."""
+"""The smallest ratio of the JSON to its estimate: an empty list has three characters, but counts as the object it becomes."""
 ROUNDING = 16
-"""Characters that base64 is counted for more in parts than at once."""
+"""Characters by which base64 in parts is estimated longer than base64 of the whole."""
 
 NESTED = pa.struct([('a "quoted" näme', pa.list_(pa.map_(pa.string(), pa.struct([("deep", pa.bool_())]))))])
 FIRST, LATEST = (dt.datetime.fromisoformat(each) for each in ("0001-01-01", "9999-12-30T23:59:59.999999"))
@@ -60,12 +60,12 @@ def table(*columns: tuple[pa.DataType, list[Any]]) -> pa.Table:
 
 
 def written(rows: pa.Table | pa.RecordBatch) -> int:
-    """The length of the JSON that is answered for these rows."""
+    """Return the length of the JSON of these rows in an answer."""
     return len(ROWS.dump_json(list(zip(*(each.to_pylist() for each in rows.columns), strict=True))))
 
 
 def require_close(rows: pa.Table | pa.RecordBatch) -> None:
-    # Two brackets are the list of rows itself.
+    # The two brackets of the list of rows are not in the estimate.
     assert FRACTION * json_size(rows) <= written(rows) <= json_size(rows) + 2
 
 

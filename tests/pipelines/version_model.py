@@ -1,15 +1,15 @@
-"""What a history means, in a few lines of Python: the versions of one key at a time, times as plain numbers."""
+"""A reference model of histories in plain Python: the versions of one key, with times as numbers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 Values = tuple[str | None, str | None]
-"""What is tracked of a row, and what is not."""
+"""The tracked and the untracked value of a row."""
 
 
 @dataclass(frozen=True, order=True)
 class Version:
-    """What held from a moment on, until another or until now."""
+    """The values of a row from a moment until another one, or until now."""
 
     since: int
     until: int | None
@@ -17,7 +17,7 @@ class Version:
 
 
 def after_changes(versions: Iterable[Version], changes: Mapping[int, Values]) -> list[Version]:
-    """Return the versions of a key when rows have come that each say since when they hold."""
+    """Return the versions of a key after rows with change times."""
     events = {each.since: each.values for each in versions} | dict(changes)
     periods: list[tuple[int, Values]] = []
     for since, values in sorted(events.items(), key=lambda each: each[0]):
@@ -30,7 +30,7 @@ def after_changes(versions: Iterable[Version], changes: Mapping[int, Values]) ->
 
 
 def after_a_look(versions: list[Version], values: Values | None, now: int, *, close_absent: bool) -> list[Version]:
-    """Return the versions of a key when its row is seen to be as it is, or not to be there (None)."""
+    """Return the versions of a key after its row was observed, or observed to be absent (None)."""
     current = next((each for each in versions if each.until is None), None)
     past = [each for each in versions if each is not current]
     if values is None:

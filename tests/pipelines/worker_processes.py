@@ -1,4 +1,4 @@
-"""Workers in processes of their own, as servers have them; what their attempts do is seen from all of them."""
+"""Workers in processes of their own, like those of servers; the test observes their attempts across the processes."""
 
 import multiprocessing
 import random
@@ -20,24 +20,24 @@ from tests.pipelines.fake_worker import opened
 
 _LEASE = 60.0
 _ENDS_WITHIN = 60.0
-"""Seconds that a worker has for ending what is under way."""
+"""The limit in seconds for a worker to end its attempts."""
 _ROUND = 0.1
-"""Seconds: shorter than a server's, so that little time goes by until the test sees that nothing can happen."""
+"""Seconds; shorter than a server's, so that the test soon sees that every worker waits."""
 _SPAWN = multiprocessing.get_context("spawn")
 
 Begun = tuple[str, int]
-"""A run, and the number of an attempt of it."""
+"""A run and the number of its attempt."""
 
 
 class SharedClock:
-    """A clock that a test puts on for every process."""
+    """A clock that the test sets for every process."""
 
     def __init__(self, now: float) -> None:
         self._now: Synchronized[float] = _SPAWN.Value("d", now)
 
     @property
     def now(self) -> float:
-        """The time."""
+        """The current time."""
         return self._now.value
 
     @now.setter
@@ -51,35 +51,35 @@ class SharedClock:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What the processes share: how many attempts of each pipeline are under way, and a message about each that begins."""
+    """State that the processes share: the number of running attempts of each pipeline, and a message for each begun attempt."""
 
     pipelines: Sequence[ResourceId]
     under_way: "SynchronizedArray[int]"
     messages: "Queue[tuple[Begun, bool] | None]"
-    """An attempt that begins and whether another of its pipeline was under way; None from a worker that has ended."""
+    """A begun attempt, and whether another one of its pipeline was running; None from a worker that has ended."""
 
     def begin(self, attempt: Attempt) -> None:
-        """Count an attempt."""
+        """Count an attempt as running."""
         place = self.pipelines.index(attempt.row.pipeline)
         with self.under_way.get_lock():
             self.under_way[place] += 1
             self.messages.put(((attempt.row.run, attempt.row.attempt), self.under_way[place] > 1))
 
     def end(self, attempt: Attempt) -> None:
-        """Count it no longer."""
+        """Count the attempt as ended."""
         with self.under_way.get_lock():
             self.under_way[self.pipelines.index(attempt.row.pipeline)] -= 1
 
 
 @dataclass(frozen=True)
 class _Attempts:
-    """What attempts do: a little, or fail, or be lost."""
+    """The work of attempts: each waits a little, and then succeeds, fails or loses its lease, at random."""
 
     seen: _Seen
     random: random.Random
 
     def __call__(self, attempt: Attempt) -> None:
-        """Do it."""
+        """Execute the attempt."""
         self.seen.begin(attempt)
         chance, pause = self.random.random(), self.random.random() / 50
         attempt.wait(pause)
@@ -87,7 +87,7 @@ class _Attempts:
         if chance < 0.1:
             raise ValueError("by chance")
         if chance < 0.2:
-            attempt.stop(StopReason.LOST)  # as if its lease had ended: others take it over
+            attempt.stop(StopReason.LOST)  # as if its lease had expired: another worker takes the run over
 
 
 class _NoSchedules(Scheduler):
@@ -98,7 +98,7 @@ class _NoSchedules(Scheduler):
 
 
 def _work(url: str, number: int, seed: int, clock: SharedClock, seen: _Seen, ending: Event) -> None:
-    """Be a worker until told to end."""
+    """Run a worker until the event is set."""
     stores = open_stores(url)
     organization = opened(clock, stores.log(ROOT))
     settings = WorkerSettings(name=f"w{number}", slots=2, round=_ROUND, lease=_LEASE)
@@ -123,18 +123,18 @@ class WorkerProcesses:
             for number in range(count)
         ]
         self.begun = Counter[Begun]()
-        """How often each attempt has begun, once the workers have ended."""
+        """The number of times that each attempt has begun; complete once the workers have ended."""
         self.twice: list[Begun] = []
-        """The attempts that began while another of their pipeline was under way, once the workers have ended."""
+        """The attempts that began while another one of their pipeline was running; complete once the workers have ended."""
 
     @property
     def under_way(self) -> int:
-        """How many attempts are under way."""
+        """The number of running attempts."""
         return sum(self._seen.under_way[:])
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let them work until the block ends."""
+        """Run the workers until the block ends."""
         for each in self._processes:
             each.start()
         try:

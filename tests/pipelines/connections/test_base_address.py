@@ -1,4 +1,4 @@
-"""Which addresses lie below a connection's own."""
+"""Which addresses are below a connection's base address."""
 
 import pytest
 

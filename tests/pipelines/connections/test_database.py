@@ -1,4 +1,4 @@
-"""A connection to a tenant's database carries nothing of the server's own user, whatever its environment and home hold."""
+"""A database connection sends no credentials of the server's own user, whatever its environment and home folder have."""
 
 import ssl
 from ipaddress import ip_address
@@ -39,7 +39,7 @@ def place(port: int = 5432, password: str = "", sslmode: str = "prefer") -> Data
 
 
 def try_to_connect(received: Received, password: str = "", sslmode: str = "prefer") -> None:
-    """Connect to a server that never lets anyone in."""
+    """Connect to a server that refuses every login."""
     with pytest.raises(psycopg.Error):
         connect_database(place(received.port, password, sslmode))
 
@@ -162,7 +162,7 @@ class TestACertificate:
 
 
 def asks_for_certificate(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return what serves TLS, and takes a client's certificate where it shows one."""
+    """Return a TLS context of a server that accepts a client certificate but does not require one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     context.load_verify_locations(certificate)

@@ -1,4 +1,4 @@
-"""Where connections may lead, with the addresses that names have at that moment."""
+"""Egress of connections: the rules are checked against the addresses that a name has at that moment."""
 
 import socket
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ PUBLIC = "93.184.215.14"
 
 
 class Names:
-    """Resolves names as a test says, one answer after the other; the last one stays."""
+    """A resolver with given answers for each name, one after the other; the last one stays."""
 
     def __init__(self, **answers: Sequence[str]) -> None:
         self._answers = {name.replace("_", "."): list(found) for name, found in answers.items()}

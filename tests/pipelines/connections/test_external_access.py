@@ -1,4 +1,4 @@
-"""Which files a run may read and write on Spark, and what it finds behind a connection."""
+"""External access of runs: the files that a run may read and write on Spark, and the targets of its connections."""
 
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -36,7 +36,7 @@ PUBLIC = ip_address("93.184.215.14")
 
 @dataclass(frozen=True)
 class Scene:
-    """A connection's folder, beside a data folder and a folder of others; `load` declares the connection."""
+    """The folder of a connection, the data folder, and a folder of no connection; `load` declares the connection."""
 
     folder: Path
     own: Path
@@ -242,5 +242,5 @@ class TestAConnection:
 
 
 def listed(rule: str, *addresses: Address) -> Egress:
-    """Return what lists one host, which has these addresses."""
+    """Return egress rules with one host, and a resolver with these addresses for it."""
     return Egress(EgressRules(hosts=(parse_host_rule(rule),)), resolve=lambda *_: addresses)

@@ -1,4 +1,4 @@
-"""Reading the answer of a hostile host: never more bytes, nor longer, than is allowed."""
+"""Answers of a hostile HTTP host: the reader never accepts more bytes, nor waits longer, than the limits allow."""
 
 import gzip
 import threading
@@ -32,7 +32,7 @@ ENDLESS: dict[str, Answering] = {
     "interim answers": endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 10),
     "body": endless(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n", b" "),
     "chunk sizes": endless(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"0"),
-    # Blocks of gzip that unpack to nothing.
+    # gzip blocks that decompress to nothing.
     "empty blocks": endless(
         b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\na\r\n\x1f\x8b\x08\0\0\0\0\0\0\x03\r\n",
         b"5\r\n\0\0\0\xff\xff\r\n",

@@ -1,4 +1,4 @@
-"""HTTP requests go to the address that was decided on, under the name of their host."""
+"""HTTP requests go to the address that the egress check allowed, under the name of their host."""
 
 from collections.abc import Sequence
 from ipaddress import ip_address
@@ -12,7 +12,7 @@ from headgate.pipelines.connections.pinned_http import PinnedTransport
 
 
 class Wire(httpx.BaseTransport):
-    """Keeps what was sent; addresses in `dead` take no connection."""
+    """A transport that records requests; connections to the addresses in `dead` fail."""
 
     def __init__(self, *dead: str) -> None:
         self.dead = dead

@@ -1,4 +1,4 @@
-"""Which files are the server's own, under every name that leads to them."""
+"""The server's own files are recognized under every path that leads to them."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from headgate.pipelines.connections.server_files import ServerFiles
 
 @pytest.fixture
 def files(tmp_path: Path) -> ServerFiles:
-    """Return a folder, a file and a link to a file as the server's own, with links to them from elsewhere."""
+    """Return a folder, a file and a link to a file as the server's own, with links to them from other places."""
     (tmp_path / "data" / "keys").mkdir(parents=True)
     for name in ("data/keys/log.pem", "tls.key", "real.key", "other"):
         (tmp_path / name).write_text(name)

@@ -1,4 +1,4 @@
-"""Waits of sockets under TLS and before a connection is made: the same limits hold there."""
+"""Limits of waits on sockets: they also hold during TLS and while a connection is made."""
 
 import socket
 import ssl
@@ -17,7 +17,7 @@ from tests.endpoints.http.test_tls import issue
 
 @contextmanager
 def listening(serve: Callable[[socket.socket, threading.Event], None]) -> Iterator[int]:
-    """Hand the first connection over, for the length of the block."""
+    """Pass the first connection to `serve`, for the length of the block; yield the port."""
     over = threading.Event()
 
     def accept() -> None:
@@ -40,7 +40,7 @@ def with_tls(folder: Path) -> ssl.SSLContext:
 
 @pytest.fixture
 def any_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the certificate of a test, which no authority has signed."""
+    """Accept the self-signed certificate of a test."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -164,7 +164,7 @@ def test_an_idle_connection_that_the_host_has_ended_is_not_used_again() -> None:
 
 @contextmanager
 def full_listener() -> Iterator[int]:
-    """Listen on a port whose queue is full, so that it takes no more connections and refuses none."""
+    """Listen on a port whose queue is full: further connections are neither accepted nor refused."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)

@@ -1,4 +1,4 @@
-"""The specification of a chart: bounded, and without characters that end the library that draws it."""
+"""The specification of a chart: bounded, and without characters that make the drawing library end its process."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Charts that a process draws, or does not: what the caller is told."""
+"""The renderer of charts: the picture, or an error for the caller."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ SPECIFICATION = specify_chart(
 
 
 class Answering(BlockingPool):
-    """Has one answer to each document, or none for as long as the test goes on."""
+    """A pool with one answer to each document, or without an answer for the length of the test."""
 
     def __init__(self, answer: bytes | Exception | None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Cron expressions in their time zones, in the nights when clocks are changed too."""
+"""Cron expressions in their time zones, also in the nights in which clocks change."""
 
 from datetime import datetime
 from itertools import pairwise
@@ -19,7 +19,7 @@ def at(text: str, fold: int = 0) -> float:
 
 
 def following(cron: str, since: str, count: int) -> list[str]:
-    """Return so many times after one, as clocks in Berlin show them."""
+    """Return the next `count` times after this one, in Berlin time."""
     found, shown = at(since), list[str]()
     for _ in range(count):
         following = next_after(cron, BERLIN, found)

@@ -1,4 +1,4 @@
-"""How many entries the lists of a definition have at most."""
+"""The maximum number of entries in the lists of a definition."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ _DESTINATION = {"kind": "destination", "name": "d", "input": "lake.raw.a", "conn
 
 
 def columns(count: int) -> list[str]:
-    """As many names."""
+    """Return this number of column names."""
     return [f"c{number}" for number in range(count)]
 
 

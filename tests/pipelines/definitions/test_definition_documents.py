@@ -1,4 +1,4 @@
-"""The definitions that the documents show are definitions."""
+"""The definitions in the documents are valid."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The SELECT of a pipeline: nothing but a query, which reads what is declared."""
+"""The SELECT of a pipeline: it must be one query that reads only declared tables."""
 
 import pytest
 

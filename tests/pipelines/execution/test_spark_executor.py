@@ -1,4 +1,4 @@
-"""What an attempt is given, and what is left of it, with a session that only counts."""
+"""The execution of an attempt on Spark: what it receives and what it leaves behind, with a fake session."""
 
 import threading
 from collections.abc import Callable
@@ -31,7 +31,7 @@ NOW = 1_800_000_000.0
 
 
 class FakeSession:
-    """Counts what is asked of it."""
+    """A session that counts the calls to it."""
 
     def __init__(self) -> None:
         self.client = self
@@ -40,10 +40,10 @@ class FakeSession:
         self.attempt: Any = None
 
     def registerProgressHandler(self, handler: object) -> None:  # noqa: N802 (PySpark's name)
-        """Tell it nothing."""
+        """Ignore the handler."""
 
     def set_retry_policies(self, policies: object) -> None:
-        """Be asked once."""
+        """Ignore the policies."""
 
     def interruptAll(self) -> None:  # noqa: N802
         self.interrupted.set()
@@ -61,7 +61,7 @@ def session() -> FakeSession:
 def carry_out(
     session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Callable[[RunExecution], None]], Attempt]:
-    """Carry out one attempt whose kind does this."""
+    """Return a function that executes one attempt, whose kind does the given work."""
 
     def carried(work: Callable[[RunExecution], None], *, stopped: bool = False) -> Attempt:
         def run(_: PipelineDefinition, execution: RunExecution) -> None:
@@ -89,7 +89,7 @@ def carry_out(
 
 
 def begun() -> Attempt:
-    """Begin an attempt of a backfill."""
+    """Begin an attempt of a backfill, and return it."""
     organization = opened(Clock(NOW))
     queued(organization, "r", trigger="backfill", since="1", until="2")
     organization.control.execute(StartRun(row(organization, "r"), "w", NOW + 20, "secret"), None)
@@ -97,7 +97,7 @@ def begun() -> Attempt:
 
 
 def copy_one(execution: RunExecution, seen: list[Path]) -> None:
-    """Have a copy of a file that came."""
+    """Copy an incoming file into the run's folder."""
     execution.incoming.mkdir(parents=True)
     (execution.incoming / "1.csv").write_text("n")
     seen.append(execution.incoming / "1.csv")

@@ -1,4 +1,4 @@
-"""Workers: what is due is carried out once, and ends in a true state, whatever becomes of it."""
+"""Workers execute due runs once, and each run ends in its true state whatever happens to the worker."""
 
 import threading
 import time
@@ -50,7 +50,7 @@ def clock() -> Clock:
 
 @contextmanager
 def working(organization: Organization, work: Work, settings: WorkerSettings = QUICK, **more: Any) -> Iterator[Worker]:
-    """Work until the block ends."""
+    """Run a worker until the block ends."""
     started = worker(organization, work, settings, **more)
     started.start()
     try:
@@ -69,7 +69,7 @@ def ended(organization: Organization, name: str, *states: str) -> None:
 
 
 class RefusedByGuardError(Exception):
-    """As PySpark tells a refusal."""
+    """A refusal in the form in which PySpark raises it."""
 
     def getSqlState(self) -> str:  # noqa: N802 (PySpark's name)
         return "42501"
@@ -139,7 +139,7 @@ class TestARun:
     def test_a_waiting_run_starts_soon_after_its_pipeline_allows_more_runs_at_once(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A definition is no part of a revision, so only time tells that a pipeline can be tried again."""
+        """A changed definition is no new revision, so that the worker tries such a pipeline again after some time."""
         monkeypatch.setattr(claims, "AGAIN", 0.1)
         organization = opened(clock)
         queued(organization, "a", "b")
@@ -461,7 +461,7 @@ class TestASuspendedOrganization:
             ended(organization, "r", SUCCEEDED)
 
     def test_a_run_cannot_start_after_its_organization_is_suspended(self, clock: Clock) -> None:
-        """The worker looked before the organization was suspended: the facts that the command lands on decide."""
+        """The worker read the facts before the suspension; the command is decided on the newest facts."""
         organization = opened(clock)
         queued(organization, "r")
         organization.control.execute(SuspendOrganization(ROOT), None)

@@ -1,4 +1,4 @@
-"""Several workers on one PostgreSQL: each run has one attempt at a time, and each schedule one run each time."""
+"""Several workers on one PostgreSQL: each run has one attempt at a time, and each schedule starts one run at each due time."""
 
 import random
 import threading
@@ -25,17 +25,17 @@ from tests.soak import count
 NOW = 1_800_000_000.0
 PIPELINES = tuple(ResourceId(f"p{number}") for number in range(4))
 _PATIENCE = 90.0
-"""Seconds for three processes to begin and to carry out a few runs, on a machine that does other things too."""
+"""The limit in seconds for three processes to start and to execute a few runs; other processes use the machine too."""
 QUIET = 1.0
-"""Seconds in which nothing happens before time passes."""
+"""The seconds without a change after which the test advances the clock."""
 RUNS, SOAK_RUNS = 16, 1_000
 _MOST_SECONDS = 60.0
-"""For the runs of the soak, on 2 processors. Seconds in which nothing could happen are not counted."""
+"""The limit for the runs of the soak on 2 processors, without the seconds of waiting for the clock."""
 
 
 @contextmanager
 def places(url: str, clock: Callable[[], float], count: int) -> Iterator[list[Organization]]:
-    """Open one organization in so many places, as processes of their own would."""
+    """Open one organization this number of times, each time like a process of its own."""
     stores = [open_stores(url) for _ in range(count)]
     try:
         log = stores[0].log(ROOT)
@@ -51,9 +51,9 @@ def places(url: str, clock: Callable[[], float], count: int) -> Iterator[list[Or
 
 
 def raced(url: str, count: int, seed: int) -> float:
-    """Have three workers carry out runs, and hold what came of them to what may come of them.
+    """Execute runs with three workers, and check the results.
 
-    Return the seconds until all had ended, without those in which nothing could happen.
+    Returns the seconds until all runs had ended, without the time in which every worker waited for the clock.
     """
     clock, chance = SharedClock(NOW), random.Random(seed)  # noqa: S311 (a test's)
     with places(url, clock, 1) as [organization]:
@@ -76,7 +76,7 @@ def raced(url: str, count: int, seed: int) -> float:
 
 
 class _Passing:
-    """Whether no run is left. While nothing happens, time passes: to the next end of a wait or of a lost lease."""
+    """Whether all runs have ended. When nothing changes, it advances the clock to the next due time or the end of a lost lease."""
 
     def __init__(self, organization: Organization, workers: WorkerProcesses, clock: SharedClock) -> None:
         self._organization = organization
@@ -85,14 +85,14 @@ class _Passing:
         self._seen: Sequence[RunRow] = ()
         self._since = 0.0
         self.waited = 0.0
-        """Seconds in which nothing could happen before time passed."""
+        """The seconds in which every worker waited for the clock."""
 
     def __call__(self) -> bool:
-        time.sleep(QUIET / 10)  # it reads all rows, on a processor of the workers
+        time.sleep(QUIET / 10)  # each call reads all rows, on a processor that the workers need
         rows, now = runs(self._organization, QUEUED, RUNNING), time.monotonic()
         if rows != self._seen or self._workers.under_way:
             self._seen, self._since = rows, now
-        # Later, so that every worker has had a round, and one that has begun an attempt and does not count it yet has its lease.
+        # After `QUIET` seconds every worker has had a round, and a begun attempt that is not counted yet has its lease.
         elif now - self._since > QUIET:
             self.waited += now - self._since
             self._since = now

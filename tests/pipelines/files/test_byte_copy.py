@@ -1,4 +1,4 @@
-"""Copies of open files: every byte and none more, while the disk has room."""
+"""Copies of open files: complete, not longer than the size at the start, and bounded by the free disk space."""
 
 import os
 from pathlib import Path

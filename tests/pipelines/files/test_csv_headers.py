@@ -1,4 +1,4 @@
-"""Headers of CSV files: compared as columns, and read within bounds."""
+"""Headers of CSV files: compared by column, and read within limits."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Bounds of files: lines and documents that Spark can hold."""
+"""Limits of files: the lines and documents that Spark can hold in memory."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_large_values_of_a_small_file_within_the_bounds_do_not_end_the_driver(dr
     pq.write_table(pa.table({"s": values}), drop.folder / name / "a.parquet", **options)
     definition = source(stream(name, file=name, format="parquet"), name=name) | {"connection": "drop"}
 
-    with suppress(PySparkException):  # the statement may need more memory than it can have
+    with suppress(PySparkException):  # the statement may need more memory than is available
         drop.lake.run(definition)
 
     assert drop.lake.rows("SELECT 1") == [(1,)]

@@ -1,4 +1,4 @@
-"""Files copied from a connection's folder into a run's: by descriptors, so that nothing in between can be exchanged."""
+"""Copies from a connection's folder into a run's folder: by file descriptors, so that no path can be swapped during the copy."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ from headgate.pipelines.loading.streams import FileStream
 
 
 class Connected:
-    """A root of the operator's with a connection's folder, beside a secret, and a folder of a run."""
+    """An egress root with a connection's folder in it, a secret file beside the root, and the folder of a run."""
 
     def __init__(self, folder: Path) -> None:
         self.root, self.secret, self.goal = folder / "root", folder / "secret.csv", folder / "staged"

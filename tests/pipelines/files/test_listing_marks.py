@@ -1,4 +1,4 @@
-"""Which files of a folder are new, by the last listing whose files were all taken in."""
+"""New files of a folder: those that the last listing, whose files were all loaded, does not have."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_changed_file_is_new(tmp_path: Path) -> None:
 
 
 def test_an_invalid_listing_file_is_refused(tmp_path: Path) -> None:
-    """As code in the driver could leave one: it would take all memory of the server, or keep it waiting."""
+    """Code in the driver could leave such a file, which would exhaust the server's memory, or block it."""
     for number, make in enumerate((lambda path: path.touch() or os.truncate(path, 1 << 40), os.mkfifo, Path.mkdir)):
         make(tmp_path / f"{number}.listed")
 

@@ -1,4 +1,4 @@
-"""Names of files in a connection's folder: which are opened, and how any is shown."""
+"""Names of files in a connection's folder: which names are opened, and how messages show a name."""
 
 import pytest
 

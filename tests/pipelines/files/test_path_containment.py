@@ -1,4 +1,4 @@
-"""Files opened below a folder: by the kernel at once, and part by part where it cannot."""
+"""Files opened below a folder: with one call of the kernel, or component by component where the kernel cannot do it."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from headgate.pipelines.files.path_containment import READ, open_beneath, open_f
 
 @pytest.fixture(params=[True, False], ids=["openat2", "by parts"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Return an open folder with a file, a folder and links, in both ways of opening."""
+    """Return an open folder with a file, a folder and links, for both ways of opening."""
     if request.param and not path_containment._HAS_OPENAT2:
         pytest.skip("this kernel has no openat2, or does not allow it here")
     monkeypatch.setattr(path_containment, "_HAS_OPENAT2", request.param)

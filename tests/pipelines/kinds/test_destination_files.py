@@ -1,4 +1,4 @@
-"""Files put in the place of others: in one step, and as a whole."""
+"""Files of a destination replace older files atomically and completely."""
 
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,7 @@ RUN = RunId("run_1")
 
 
 class Frame:
-    """Writes one file as Spark's would: with its marks beside it, or half of it."""
+    """A fake data frame that writes one file and Spark's marker files, or fails before the end."""
 
     def __init__(self, text: str, then: Callable[[], None] = lambda: None) -> None:
         self.write = self
@@ -49,7 +49,7 @@ def write(goal: Path, text: str, then: Callable[[], None] = lambda: None) -> Non
 
 
 def there(folder: Path) -> dict[str, str]:
-    """Every file below a folder with its text."""
+    """Return every file below a folder, with its text."""
     return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
 
 

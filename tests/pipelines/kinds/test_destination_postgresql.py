@@ -1,4 +1,4 @@
-"""Rows brought into PostgreSQL: each way, once for each run, and all or nothing wherever it ends."""
+"""Loads into PostgreSQL: in each mode, once for each run, and atomic wherever the run ends."""
 
 from collections.abc import Callable, Sequence
 from ipaddress import ip_address
@@ -20,7 +20,7 @@ LOCAL = (ip_address("127.0.0.1"),)
 
 
 class Frame:
-    """Rows that are written as Spark's would be: into a table that is made for them, over connections of their own."""
+    """A fake data frame that writes its rows like Spark: into a new table, over its own connections."""
 
     def __init__(self, url: str, rows: Sequence[Row], then: Callable[[], None] = lambda: None) -> None:
         self.write = self
@@ -40,7 +40,7 @@ class Frame:
         return self
 
     def save(self) -> None:
-        name = SQL(self._options["dbtable"])  # pyright: ignore[reportArgumentType] (quoted by who names it)
+        name = SQL(self._options["dbtable"])  # pyright: ignore[reportArgumentType] (the caller has quoted the name)
         with psycopg.connect(self._url) as database:
             database.execute(SQL("CREATE TABLE {} (k integer, v text)").format(name))
             with database.cursor() as cursor:
@@ -49,7 +49,7 @@ class Frame:
 
 
 class Target:
-    """A database with a table `public.Output` that is loaded, and whoever reads it."""
+    """A database with a table `public.Output`, and functions to load and to read it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -57,30 +57,30 @@ class Target:
         self.runs = 0
 
     def load(self, mode: str, run: str = "", *keys: str) -> Load:
-        """Return a load of a run of this name, or of a new one."""
+        """Return a load of the run with this name, or of a new run."""
         self.runs += 1
         at = self._parts
         place = DatabasePlace(at.hostname or "", at.port or 0, at.path[1:], at.username or "", "", "prefer", LOCAL)
         return Load("shop", place, "public.Output", mode, keys, RunId(run or f"run{self.runs}"))
 
     def write(self, rows: Sequence[Row], load: Load, then: Callable[[], None] = lambda: None) -> int:
-        """Bring rows in."""
+        """Load rows, and return their number."""
         frame: Any = Frame(self.url, rows, then)
         return write_rows(frame, load)
 
     def rows(self) -> list[Row]:
-        """Return what is there, sorted."""
+        """Return the sorted rows of the table."""
         return self.ask('SELECT * FROM "Output" ORDER BY k')
 
     def tables(self) -> set[str]:
-        """Return the tables of the database."""
+        """Return the names of the tables."""
         return {
             name
             for (name,) in self.ask("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
         }
 
     def ask(self, query: str) -> list[Any]:
-        """Return what a statement of the administrator's gives."""
+        """Return the rows of a statement of the administrator."""
         with psycopg.connect(self.url) as database:
             found = database.execute(query.encode())
             return found.fetchall() if found.description else []
@@ -127,7 +127,7 @@ class TestATable:
 
 
 class TestARunThatEnds:
-    """Wherever it ends, the table is as before, and nothing of it is left but where the process itself was ended."""
+    """Wherever a run ends, the table is unchanged; other tables of the run remain only if the process itself was killed."""
 
     @pytest.mark.parametrize("mode", ["replace", "append"])
     def test_a_run_that_fails_while_spark_writes_leaves_the_table_unchanged(self, target: Target, mode: str) -> None:

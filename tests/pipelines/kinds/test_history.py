@@ -1,4 +1,4 @@
-"""Histories: what versions mean, and that Spark makes the same ones."""
+"""Histories: the meaning of versions, and that Spark produces the same ones."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Look = Mapping[Key, Values]
 
 @st.composite
 def batches(draw: st.DrawFn, most: int) -> list[Batch]:
-    """Rows as they may come: late ones, and ones that come again, but never two that differ for one moment at once."""
+    """Batches of rows: some late, some repeated, but in one batch never two different rows of a key for one moment."""
     known = {key: draw(EVENTS) for key in KEYS}
     found: list[Batch] = []
     for _ in range(draw(st.integers(2, most))):
@@ -44,7 +44,7 @@ LOOKS = st.lists(st.dictionaries(st.sampled_from(KEYS), VALUES), min_size=2, max
 class TestVersions:
     @given(events=EVENTS, order=st.randoms(use_true_random=False))
     def test_versions_do_not_depend_on_the_order_of_the_rows(self, events: dict[int, Values], order: Any) -> None:
-        """As long as the rows that came stay in the input."""
+        """This holds if the input keeps all rows."""
         at_once = after_changes([], events)
         shuffled = list(events.items())
         order.shuffle(shuffled)
@@ -61,13 +61,13 @@ class TestVersions:
 
 
 def history(name: str, **more: Any) -> dict[str, Any]:
-    """A history of `lake.raw.<name>`, where `what` is tracked and `note` is not."""
+    """A history of `lake.raw.<name>`, in which `what` is tracked and `note` is not."""
     tables = {"input": f"lake.raw.{name}", "into": f"lake.trusted.{name}"}
     return {"kind": "history", "name": name, **tables, "keys": ["k"], "tracked": ["what"], **more}
 
 
 def some(most: int) -> Any:
-    """So few examples that differ from run to run would only be a lottery."""
+    """Return Hypothesis settings for few examples, the same at each run: so few random ones would find faults by luck only."""
     return settings(
         max_examples=most,
         deadline=None,
@@ -87,7 +87,7 @@ EXAMPLES = pytest.mark.parametrize(
 class TestOnSpark:
     @EXAMPLES
     def test_rows_with_change_times_produce_the_versions_of_the_model(self, lake: ByHand, examples: int) -> None:
-        """The promise: late rows find their place in time, rows that come again change nothing."""
+        """Promise: late rows are placed by their time, and repeated rows change nothing."""
         definition = history("changes", changed_at="at")
 
         @some(examples)
@@ -113,7 +113,7 @@ class TestOnSpark:
     def test_observations_of_a_table_produce_the_versions_of_the_model(
         self, lake: ByHand, examples: int, absent: str
     ) -> None:
-        """The promise: a version begins and ends with the run that first saw it so."""
+        """Promise: a version begins with the run that first observed it, and ends with the run that first observed its end."""
         name, close_absent = f"looks_{absent}", absent == "ended"
         definition = history(name, close_absent=close_absent)
 

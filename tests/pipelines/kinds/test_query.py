@@ -1,4 +1,4 @@
-"""Queries on Spark: each mode, parts of the past, and what they read."""
+"""Queries on Spark: each mode, backfills, and the tables that they read."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.pipelines.spark_deployment import ByHand
 
 
 def query(name: str, sql: str, *inputs: str, **more: Any) -> dict[str, Any]:
-    """A query into the table that is called as it is."""
+    """A query with this name, which writes the table of the same name."""
     return {"kind": "query", "name": name, "into": f"lake.trusted.{name}", "inputs": inputs, "sql": sql, **more}
 
 

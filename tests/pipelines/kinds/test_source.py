@@ -1,4 +1,4 @@
-"""Sources on Spark: files of each format in each mode, columns that change, and rows that do not fit."""
+"""Sources on Spark: files of each format in each mode, changed columns, and rows that do not match."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ NESTED = "the column `n` has the type INT in the table, but STRUCT<`x`: BIGINT> 
 
 
 class Loaded:
-    """A deployment with a connection to a folder of the test's."""
+    """A deployment with a connection to a temporary folder of the test."""
 
     def __init__(self, lake: ByHand, folder: Path) -> None:
         self.lake = lake
@@ -36,15 +36,15 @@ class Loaded:
         lake.owner.call("POST", "/connections", {"name": "files", "folder": str(folder)})
 
     def write(self, name: str, *lines: str) -> None:
-        """Write a file of text."""
+        """Write a text file."""
         (self.folder / name).write_text("".join(f"{line}\n" for line in lines))
 
     def load(self, *streams: Mapping[str, Any], **changed: Any) -> Told:
-        """Carry out a run of a source with these streams."""
+        """Execute a run of a source with these streams."""
         return self.lake.run(source(*streams), **changed)
 
     def refused(self, *streams: Mapping[str, Any], part: Range | None = None) -> list[str]:
-        """What each stream of one run ends with, one tried after the other."""
+        """Return the error of each stream of one run, tried one after the other."""
         self.lake.save(source(*streams))
         said = list[str]()
         with self.lake.execution("load", part=part) as (execution, _):
@@ -55,7 +55,7 @@ class Loaded:
         return said
 
     def rows(self, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
-        """The rows of a table in some order that is always the same."""
+        """Return the rows of a table, always in the same order."""
         return self.lake.rows(f"SELECT {columns} FROM lake.raw.{table} ORDER BY ALL")
 
 

@@ -1,4 +1,4 @@
-"""What a table's columns become when rows come that have others."""
+"""Schema evolution: the columns of a table after rows with other columns."""
 
 import pytest
 from pyspark.sql.types import StructType
@@ -6,11 +6,11 @@ from pyspark.sql.types import StructType
 from headgate.pipelines.loading.schema_evolution import alter_statements, merge_schema, sql_type, table_type
 
 pytestmark = pytest.mark.spark
-"""Types are PySpark's own, which is there where Spark is."""
+"""The types are PySpark's own, which are installed together with Spark."""
 
 
 def columns(**types: str) -> StructType:
-    """Columns by their types as Spark writes them in short."""
+    """Return columns with these types, in Spark's short notation."""
     return StructType.fromJson(
         {"type": "struct", "fields": [{"name": name, **_json(type)} for name, type in types.items()]}
     )

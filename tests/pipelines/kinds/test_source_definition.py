@@ -1,4 +1,4 @@
-"""What the definition of a source has to say, and what it declares by that."""
+"""The definition of a source: its required fields, and the inputs and outputs that it declares."""
 
 from typing import Any
 

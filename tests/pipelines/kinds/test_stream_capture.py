@@ -1,4 +1,4 @@
-"""Stream captures on Spark: each file once whatever is restarted, columns that come, files that do not fit, beginning anew."""
+"""Stream captures on Spark: each file once despite restarts, new columns, files that do not match, and starting over."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tests.pipelines.drop_folder import Drop
 
 
 def capture(name: str, **more: Any) -> dict[str, Any]:
-    """A capture of the folder that is called as it is, which takes what is there and ends."""
+    """A capture of the folder of this name, which loads the existing files and ends."""
     where = {"connection": "drop", "path": name, "into": f"lake.raw.{name}"}
     return {"kind": "stream_capture", "name": name, **where, "every": None, **more}
 
@@ -109,7 +109,7 @@ class TestOnSpark:
 
         def wait(seconds: float) -> bool:
             nonlocal looks
-            if seconds != 5.0:  # not between two looks
+            if seconds != 5.0:  # not the wait between two listings
                 return False
             looks += 1
             drop.put(f"long/{looks + 1}.csv", "n", str(looks + 1))

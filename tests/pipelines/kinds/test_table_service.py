@@ -1,4 +1,4 @@
-"""Table services on Spark: what they do to the files of their table, and that their runs can do nothing else."""
+"""Table services on Spark: their effect on the files of their table, and that their runs can do nothing else."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ REFUSED = "42501"
 
 
 def service(name: str, table: str, **more: Any) -> dict[str, Any]:
-    """A compaction of a table of `raw`, unless another service is named."""
+    """A compaction of a table of `raw`, unless `more` names another service."""
     what = {"table": f"lake.raw.{table}", "service": "compaction", "files": 2}
     return {"kind": "table_service", "name": name, **what, **more}
 
@@ -35,13 +35,13 @@ class TestADefinition:
 @pytest.mark.spark
 class TestOnSpark:
     def made(self, drop: Drop, table: str) -> None:
-        """Make a table of three rows in three files."""
+        """Create a table of three rows in three files."""
         drop.lake.spark.sql(f"CREATE TABLE lake.raw.{table} (a INT, b STRING)").collect()
         for row in range(3):
             drop.lake.spark.sql(f"INSERT INTO lake.raw.{table} VALUES ({2 - row}, 'x')").collect()
 
     def run(self, drop: Drop, definition: dict[str, Any]) -> dict[str, float]:
-        """Save a service under its table, carry out one run of it, and return what that counted."""
+        """Save a service on its table, execute one run of it, and return its metrics."""
         drop.lake.owner.call("PUT", f"/pipelines/{definition['name']}", definition, project=definition["table"])
         found = parse_definition(definition)
         with drop.lake.execution(definition["name"]) as (execution, told):
@@ -50,7 +50,7 @@ class TestOnSpark:
         return told.metrics
 
     def counted(self, drop: Drop, what: str, table: str) -> int:
-        """Return how many files or snapshots a table has."""
+        """Return the number of files or snapshots of a table."""
         return drop.lake.rows(f"SELECT count(*) FROM lake.raw.{table}.{what}")[0][0]
 
     def test_compaction_leaves_one_file_and_cleaning_expires_old_snapshots(self, drop: Drop) -> None:
@@ -105,7 +105,7 @@ class TestOnSpark:
 
 
 def refusal(work: Callable[[SparkSession], object], spark: SparkSession) -> str | None:
-    """Return the SQLSTATE of what has to fail."""
+    """Return the SQLSTATE of a call that must fail."""
     with pytest.raises(PySparkException) as raised:
         work(spark)
     return raised.value.getSqlState()

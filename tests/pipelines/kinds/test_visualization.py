@@ -1,4 +1,4 @@
-"""Visualizations on Spark: what a run keeps."""
+"""Visualizations on Spark: the rows that a run stores."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What runs read and wrote is kept with them, and said as OpenLineage has it."""
+"""Lineage: the reads and writes of a run are stored with it, and sent in the format of OpenLineage."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ NOW = 1_000_000.0
 
 
 def touches(attempt: Attempt) -> None:
-    """Read the flights and write the planes, as the guard and the catalog note it."""
+    """Record that the run read the flights and wrote the planes, like the guard and the catalog do."""
     organization, touched = attempt.organization, RunAccessLog()
     read, wrote = ("lake", "raw", "flights"), ("lake", "raw", "planes")
     touched.record(organization, RUN, [("table.select", read), ("table.insert", wrote), ("table.select", wrote)])
@@ -47,7 +47,7 @@ def refused(_: Attempt) -> None:
 
 
 def carried_out(organization: Organization, *steps: Any, **more: Any) -> RunRow:
-    """Return the run once it has been carried out, its attempts doing this."""
+    """Execute a run whose attempts do this, and return it."""
     queued(organization, RUN, **more)
     told = list[str]()
     lineage = LineageRecorder(lambda _, row, __: told.append(row.state))
@@ -105,7 +105,7 @@ class TestATrace:
 
 
 def again(event: dict[str, Any]) -> RunEvent:
-    """Return the event as the client's own classes take it, which check what the specification says of each field."""
+    """Return the event parsed by the OpenLineage client's classes, which check each field against the specification."""
     made = {
         "run": Run(**event["run"]),
         "job": Job(**event["job"]),
@@ -179,7 +179,7 @@ class TestEvents:
 
 @contextmanager
 def receiving(*answers: int) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    """Yield the address of somebody who gathers events, and what was heard there: after these answers."""
+    """Run a receiver of events with these status codes; yield its address, and the events that it accepted."""
     heard, left = list[tuple[str, Any]](), list(answers)
 
     async def gather(request: Request) -> Response:

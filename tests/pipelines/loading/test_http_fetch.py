@@ -1,4 +1,4 @@
-"""Reading an HTTP API, page by page, from a real server that does what APIs do."""
+"""Reading an HTTP API page by page, from a real server that behaves like common APIs."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ def server() -> Iterator[ApiServer]:
 
 
 class Waits:
-    """Remembers how long it was asked to wait, and does not."""
+    """Records the requested waits without waiting."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -70,7 +70,7 @@ def numbered(asked: Asked) -> Given:
 
 def offset(asked: Asked) -> Given:
     start = int(asked.parameters["offset"])
-    # It gives fewer than it is asked for, as some do.
+    # The page is smaller than requested, as some APIs do it.
     return Given(ROWS[start : start + 2])
 
 

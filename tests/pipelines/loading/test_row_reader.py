@@ -1,4 +1,4 @@
-"""What is said of a file that Spark does not read."""
+"""The message about a file that Spark cannot read."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ STREAM = FileStream(name="s", into="lake.raw.s", file="a.csv")
 
 
 class FailingSpark:
-    """Reads nothing, for one reason."""
+    """A Spark session that fails to read, always with the same error."""
 
     def __init__(self, sqlstate: str, words: str) -> None:
         self._error = AnalysisException(words, sql_state=sqlstate)

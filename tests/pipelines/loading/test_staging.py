@@ -1,4 +1,4 @@
-"""Records of an API as JSON lines: with the values that came, in about as many bytes, while the disk has room."""
+"""Records of an API staged as JSON lines: values unchanged, about the same size, and bounded by the free disk space."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Schedules: what comes round is queued once, whoever looks after it, and made up for once."""
+"""Schedules: each due run is queued once, whichever process does it, and missed times are made up for by one run."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.pipelines.fake_worker import Clock, change, defined, opened, queued, 
 
 HOUR = 3600.0
 NOON = 1_800_000_000.0
-"""A whole hour."""
+"""A full hour."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Telling another Iceberg catalog of a table, over HTTP: made there, replaced there, and refused with a sentence."""
+"""Metadata sync to another Iceberg catalog over HTTP: the table is created and replaced there, or refused with a sentence."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ METADATA = new_table_metadata(Schema(), UNPARTITIONED_PARTITION_SPEC, UNSORTED_S
 
 
 class Other:
-    """A catalog that has at most one table, and takes it from who shows the right key."""
+    """A catalog with at most one table; it accepts requests with the right key only."""
 
     def __init__(self) -> None:
         self.location: str | None = None
@@ -65,7 +65,7 @@ class Other:
             do_GET = do_POST = _serve  # noqa: N815 (the server's own names)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         return Handler
 
