@@ -1,4 +1,4 @@
-"""The model with which a test grants exactly one action, made from the vocabulary and the trees of the shipped models."""
+"""The atomic model: a test grants exactly one action with it; generated from the vocabulary and the shipped models' trees."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -8,9 +8,9 @@ from headgate.model.parse_rules import VERBS
 from headgate.model.vocabulary import Vocabulary
 
 _HEAD = """\
-# One role for each action, called like it, assignable on the types that the action is asked on and on all above, and `root`,
-# which assigns every role. Roles spread down, and who makes something gets nothing: with it a test grants one action and
-# nothing else, also on what is not there yet.
+# One role for each action, with the name of the action, assignable on the types that the action is asked on and on all types
+# above; and `root`, which assigns every role. Roles spread down, and creators get no role: with this model a test grants one
+# action and nothing else, also on resources that do not exist yet.
 # Generated from actions.yaml and the trees of the shipped models: pytest tests/scenarios/test_atomic_model.py --update
 
 model: atomic
@@ -52,9 +52,9 @@ def _of(verb: str) -> str:
 
 
 def _roles(vocabulary: Vocabulary) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each role and the types that its action is asked on.
+    """Yield each role with the types that its action is asked on.
 
-    Of what is done with assignments that is what a rule can let somebody do.
+    Of the actions on assignments, only those that an assign rule can allow have a role.
     """
     for action in vocabulary.values():
         type, _, verb = action.name.partition(".")
@@ -63,14 +63,14 @@ def _roles(vocabulary: Vocabulary) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _parents(type: str, vocabulary: Vocabulary, shipped: Sequence[Model]) -> list[str]:
-    """Return the types that it lies under in a shipped model; if none has it, those that it is made on."""
+    """Return the possible parents of the type in a shipped model; if no model has it, the types with an action to create it."""
     stated = [parent for model in shipped if type in model.types for parent in model.types[type].parents]
     made = [name.partition(".")[0] for name in vocabulary if name.endswith(f".create_{type}")]
     return sorted(set(stated or made))
 
 
 def _and_above(types: Iterable[str], parents: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the types with all that they can lie under, in the order of the vocabulary."""
+    """Return the types with all their possible ancestors, in the order of the vocabulary."""
     found: set[str] = set()
     waiting = list(types)
     while waiting:

@@ -1,4 +1,4 @@
-"""Model files from Hypothesis: whatever the language can say, sensible or not; and models written as such a file."""
+"""Strategies for model files: everything that the language can express, sensible or not; and models written as files."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -107,7 +107,7 @@ DOCUMENTS: st.SearchStrategy[Document] = _row(
 
 
 def written(model: Model) -> Document:
-    """Return a model as a document that states it: everything at length, nothing by default."""
+    """Return a model as a document that states every value explicitly, without defaults."""
     document = {
         "model": model.name,
         "version": str(model.version),
@@ -169,7 +169,7 @@ def _role_body_of(role: Role) -> Document:
 
 
 def _roles_elsewhere(model: Model) -> Document:
-    """Return the rules by which a role is held without being assigned there."""
+    """Return the rules that give a role on resources where it is not assigned."""
     return {
         "spread": [
             {
@@ -204,7 +204,7 @@ def _assign_rule(rule: AssignRule) -> Document:
 
 
 def _stated(value: Any) -> Any:
-    """Leave out what is not there, but for the lists that say something when they are empty."""
+    """Remove empty values, except for the lists that have a meaning when they are empty."""
     if isinstance(value, Mapping):
         always = {"on", "under", "when_empty", "assign"}
         return {key: _stated(each) for key, each in value.items() if each or key in always}

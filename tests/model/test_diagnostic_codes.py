@@ -1,4 +1,4 @@
-"""What a model file that makes a mistake is told: one diagnostic, at its place, with its code."""
+"""Diagnostics of mistakes in a model file: one diagnostic for each mistake, at its place, with its code."""
 
 import re
 from functools import cache
@@ -137,7 +137,7 @@ class TestAShippedModel:
     @settings(few, max_examples=25)
     @given(st.sampled_from(SHIPPED), st.data())
     def test_one_misspelt_word_in_a_model_gives_at_most_one_error(self, name: str, data: st.DataObject) -> None:
-        """A slip is one diagnostic, not a cascade."""
+        """A typing error gives one diagnostic, not a cascade."""
         text = shipped(name)
         words = list(re.finditer(r"\b[A-Za-z_]{4,}\b", re.sub(r"#.*", lambda it: " " * len(it[0]), text)))
         word = data.draw(st.sampled_from(words))
@@ -149,7 +149,7 @@ class TestAShippedModel:
     @settings(few, max_examples=25)
     @given(st.sampled_from(SHIPPED), st.data())
     def test_a_damaged_model_gives_diagnostics_with_places(self, name: str, data: st.DataObject) -> None:
-        """Whatever the text is, the answer is a list of diagnostics with places in it."""
+        """For every text, the result is a list of diagnostics with places in the text."""
         text = shipped(name)
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(len(text), start + 60)))

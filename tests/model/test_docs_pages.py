@@ -1,4 +1,4 @@
-"""The pages of the shipped models and of the vocabulary say what the files say now."""
+"""The pages of the shipped models and of the vocabulary match their files."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ PAGES = [("nekt", "models/nekt"), ("y42", "models/y42"), ("onehouse", "models/on
 def test_a_page_equals_what_its_file_generates_today(name: str, page: str) -> None:
     written = (DOCS / f"{page}.md").read_text(encoding="utf-8")
 
-    assert page_of(name) == written, f"write it anew: headgate model document {name} --output-file docs/{page}.md"
+    assert page_of(name) == written, f"update the page: headgate model document {name} --output-file docs/{page}.md"
 
 
 def test_the_matrix_ticks_exactly_what_a_role_gives() -> None:

@@ -1,4 +1,4 @@
-"""A model file means the same however it is laid out, and there is one layout."""
+"""The formatter of model files: it keeps the meaning, and every file has one canonical layout."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ FILES = [*sorted(MODELS.glob("*.yaml")), Path(__file__).parent / "small.yaml"]
 
 
 class Plain(yaml.SafeDumper):
-    """Writes what stands at two places twice."""
+    """Writes a repeated value in full each time, without YAML aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -43,7 +43,7 @@ def in_brackets(document: Document) -> str:
 _WAYS = st.sampled_from((json.dumps, in_blocks, in_brackets))
 
 fewer = settings(few, max_examples=15)
-"""YAML is read slowly, and each example several times."""
+"""Fewer examples, because YAML is read slowly, and each example is read several times."""
 
 
 def read(text: str) -> Model:
@@ -64,7 +64,7 @@ class TestAModel:
     @fewer
     @given(DOCUMENTS, _WAYS)
     def test_a_model_is_the_same_after_it_is_written_formatted_and_read(self, document: Document, way: Any) -> None:
-        """Reading and laying out are two ways round one circle: nothing is lost, nothing is added."""
+        """Writing, formatting and reading a model lose and add nothing."""
         model = read(json.dumps(document))
 
         assert read(format_model(way(written(model)))) == model
@@ -72,7 +72,7 @@ class TestAModel:
     @fewer
     @given(DOCUMENTS, _WAYS)
     def test_a_model_is_the_same_in_every_layout(self, document: Document, way: Any) -> None:
-        """YAML has many ways to write one thing."""
+        """YAML has several notations for the same value."""
         assert read(way(document)) == read(json.dumps(document))
 
 
@@ -80,7 +80,7 @@ class TestTheLayout:
     @fewer
     @given(DOCUMENTS, _WAYS)
     def test_formatting_a_formatted_model_changes_nothing(self, document: Document, way: Any) -> None:
-        """What is laid out stays as it is."""
+        """The formatter leaves formatted text as it is."""
         text = format_model(way(document))
 
         assert format_model(text) == text

@@ -1,4 +1,4 @@
-"""What the checker takes for impossible never happens: it and the decision speak of the same rules."""
+"""The checker's analysis of role reach: a role that it calls impossible is never held, since both follow the same rules."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from tests.fakes.generated_worlds import few
 def test_a_role_is_held_only_where_the_checker_says_that_it_can_be(
     model: Model, history: Sequence[Sequence[Change]], now: float
 ) -> None:
-    """A diagnostic that says `never` is right about every organization whose tree is that of the model."""
+    """A diagnostic that says `never` is true for every organization whose tree follows the model."""
     assume(model.types.keys() == TYPES.keys())
     facts = fold(BEGUN, [change for batch in history for change in batch], 1)
     assume(all(_lies_right(facts.resources[each.parent].type, each.type) for each in facts.resources.values()))

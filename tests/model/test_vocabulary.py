@@ -1,4 +1,4 @@
-"""The vocabulary: whole, well formed, and refused at its place where it is not."""
+"""The vocabulary: complete and well formed, or refused with the place of the fault."""
 
 import re
 from collections.abc import Mapping
