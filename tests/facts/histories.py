@@ -1,4 +1,4 @@
-"""Histories from Hypothesis: lists of changes of every type over few ids, each possible when it happens."""
+"""Hypothesis strategies for histories: lists of changes of every type over few ids, each possible at its position."""
 
 from typing import get_args
 
@@ -17,7 +17,7 @@ few = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-"""The same examples at every run: what fails here fails for everybody."""
+"""Settings with the same examples at every run, so that a failure is reproducible on every machine."""
 
 ROOT = ResourceId("o")
 BEGINNING: tuple[c.Change, ...] = (
@@ -31,7 +31,7 @@ BEGINNING: tuple[c.Change, ...] = (
     c.ResourceCreated(ResourceId("q"), "table", ROOT, "y", None, {"owner": (c.Edge(ResourceId("team")),)}),
 )
 BEGUN = fold(Snapshot(), BEGINNING, 0)
-"""An organization of which some of what can happen is there, and can go and come again."""
+"""An organization with some of the resources and subjects that the histories create and delete."""
 
 _PRINCIPALS = tuple(PrincipalId(id) for id in ("u1", "u2", "s1"))
 _GROUPS = (GroupId("All"), GroupId("g1"))
@@ -107,7 +107,7 @@ def _new_ids(change: c.Change) -> tuple[str, ...]:
 
 
 def possible(facts: Snapshot, change: c.Change) -> bool:
-    """Say whether a command could have made this change: new ids and names are free, and nothing lies in itself."""
+    """Whether a command could make this change: new ids and names are free, and nothing is moved below itself."""
     known = (facts.resources, facts.principals, facts.groups, facts.tokens)
     if any(id in kind for kind in known for id in _new_ids(change)):
         return False
@@ -124,7 +124,7 @@ def possible(facts: Snapshot, change: c.Change) -> bool:
 
 
 def histories() -> st.SearchStrategy[list[c.Change]]:
-    """Lists of changes that can follow `BEGUN`, one after the other."""
+    """Lists of changes that can be applied after `BEGUN`, one after the other."""
     return st.lists(_CHANGES, min_size=12, max_size=60).map(_those_possible)
 
 

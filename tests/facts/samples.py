@@ -1,4 +1,4 @@
-"""One change of every type, in an order in which they can happen."""
+"""One change of every type, in an order in which they are possible."""
 
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, TokenId

@@ -1,4 +1,4 @@
-"""The checkpoint: what is loaded is what was dumped, indexes and all; anything else is refused."""
+"""Checkpoints: loading returns the dumped snapshot with its indexes, and refuses any other bytes."""
 
 import gc
 import os
@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from headgate.facts import changes as c
 from headgate.facts.bulk_index import Facts, build_snapshot, facts_of
 from headgate.facts.checkpoint import (
-    _SHAPE,  # pyright: ignore[reportPrivateUsage] (what is written follows it)
-    _SHAPE_SUM,  # pyright: ignore[reportPrivateUsage] (stands for it)
+    _SHAPE,  # pyright: ignore[reportPrivateUsage] (the shape of written checkpoints)
+    _SHAPE_SUM,  # pyright: ignore[reportPrivateUsage] (its checksum)
     CheckpointError,
     dump_checkpoint,
     load_checkpoint,
@@ -48,7 +48,7 @@ def test_a_checkpoint_has_the_same_bytes_as_existing_ones() -> None:
 
 
 def test_a_checkpoint_shape_with_other_fields_needs_another_checksum() -> None:
-    """A checkpoint has no names of fields: read as another shape, its values would get wrong meanings."""
+    """A checkpoint has no field names: values that are read with another shape would get wrong meanings."""
     assert (hex(_SHAPE_SUM), crc32(_spelled(_SHAPE).encode())) == ("0x62c61f98", 3810152842)
 
 

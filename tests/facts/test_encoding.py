@@ -1,4 +1,4 @@
-"""Changes survive the way into JSON and back, one by one and as a file; what does not fit is refused, with its line."""
+"""Changes as JSON, one by one and as a facts file: decoding returns them unchanged, and refuses faults with their line."""
 
 import json
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ _FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def write_facts(changes: Iterable[c.Change], revision: int) -> list[str]:
-    """Return the lines of a facts file that does not tell entries apart."""
+    """Return the lines of a facts file that does not separate entries."""
     header = {"format": FORMAT, "version": VERSION, "revision": revision}
     return [json.dumps(each, ensure_ascii=False) for each in (header, *map(encode, changes))]
 
@@ -194,7 +194,7 @@ class TestFactsFile:
 
 
 def _entries(*changes: c.Change) -> list[LogEntry]:
-    """One entry for each change, a second apart."""
+    """Return one entry for each change, one second apart."""
     numbered = enumerate(changes, start=1)
     return [LogEntry(number, float(number), None, "something", (change,)) for number, change in numbered]
 

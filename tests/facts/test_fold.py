@@ -1,4 +1,4 @@
-"""The fold: what each change does, and that there is one way only to a snapshot."""
+"""The fold: the effect of each change, and that every way to a state gives the same snapshot."""
 
 from dataclasses import replace
 from itertools import accumulate
@@ -41,13 +41,13 @@ from tests.facts.samples import (
 )
 
 FACTS = fold(Snapshot(), SAMPLES, 7)
-"""What the samples leave."""
+"""The facts after the samples."""
 
 CONSUMED = ("consumer", PORT, ACCESS)
 
 
 def after(*changes: c.Change) -> Snapshot:
-    """The facts after the samples and these."""
+    """Return the facts after the samples and these changes."""
     return fold(FACTS, changes, 8)
 
 
@@ -99,7 +99,7 @@ class TestEveryHistory:
 
 
 def _named(facts: Snapshot) -> set[str]:
-    """Every id that is there or that decides: all but what edges, filed requests and the history of others still name."""
+    """Return every id that exists or affects a decision, without those that edges, filed requests and histories still name."""
     maps = (
         *(facts.governs, facts.resources, facts.children, facts.settings, facts.principals, facts.groups),
         *(facts.memberships, facts.assignments, facts.assignments_on, facts.agreements, facts.change_requests),
@@ -119,7 +119,7 @@ def _named(facts: Snapshot) -> set[str]:
 
 
 def _reindexed(facts: Snapshot) -> Snapshot:
-    """The snapshot with every index made anew, the slow and obvious way."""
+    """Return the snapshot with every index rebuilt, in a slow and simple way."""
     given = [each for held in facts.assignments.values() for each in held.values()]
     people = {each for group in facts.groups.values() for each in group.members}
     edges = {
@@ -164,7 +164,7 @@ def _reindexed(facts: Snapshot) -> Snapshot:
 
 
 class TestAChangeSharesWhatItDoesNotTouch:
-    """So that its cost does not grow with the organization."""
+    """Structural sharing: the cost of a change does not grow with the organization."""
 
     @pytest.mark.parametrize(
         ("change", "touched"),
