@@ -1,4 +1,4 @@
-"""As of a revision: the facts, the models and the time of then."""
+"""Past revisions: a decision as of a revision uses the facts, the models and the time of that revision."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,7 +48,7 @@ class TestARevision:
         assert then(revision).facts == fold(Snapshot(), changes, revision)
 
     def test_a_revision_has_the_time_at_which_it_was_written(self) -> None:
-        # By the end of the assignment it would be a deny now.
+        # At the end of the log the assignment has expired, and the decision would be a deny.
         assert then(3).now == 300.0
         assert allowed(then(3))
         assert not allowed(then(2))

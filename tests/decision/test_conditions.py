@@ -1,4 +1,4 @@
-"""The conditions that no model can say, at the edge where each stops holding."""
+"""Conditions that are implemented in code, tested at the boundary where each stops holding."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def holds(
     given: Attributes | None = None,
     subject: PrincipalId | None = None,
 ) -> bool:
-    """Say whether the condition holds in the small world with these facts added."""
+    """Whether the condition holds in the small organization with these facts added."""
     there = snapshot(*facts)
     question = Question(Caller(who), "any", on, subject=subject, given=given or {})
     return CONDITIONS[condition](ConditionInput(there, question, DATAMESH, there.resources[on], NOW))
@@ -148,11 +148,11 @@ class TestCustomRoles:
 
     def test_the_held_role_condition_holds_if_any_principal_holds_the_role(self) -> None:
         assert holds("role_is_held", given={"name": ("owner",)})
-        assert not holds("role_is_held", given={"name": ("nobody has it",)})
+        assert not holds("role_is_held", given={"name": ("held by no principal",)})
 
 
 def test_a_condition_reads_the_operand_that_its_root_names() -> None:
-    """The same word of the resource, of its parent and of the question are three operands."""
+    """The same attribute of the resource, of its parent and of the question are three different operands."""
     layer, table = ResourceId("layer"), ResourceId("table")
     facts = snapshot(
         ResourceCreated(layer, "database", LAKE, "layer", attributes={"kind": ("of the layer",)}),

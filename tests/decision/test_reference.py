@@ -1,4 +1,4 @@
-"""Single decisions that generated worlds meet too rarely to rely on."""
+"""Single decisions that occur too rarely in generated organizations."""
 
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.explain.explain import explain
@@ -57,7 +57,7 @@ standing:
   - {on: organization, roles: [member], kinds: [user]}
 newcomer: member
 """
-"""Neither role includes the other, so that neither is the weaker one."""
+"""Neither role includes the other, so that neither is weaker."""
 
 
 def test_an_assignment_expires_at_its_end() -> None:

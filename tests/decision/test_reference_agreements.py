@@ -1,4 +1,4 @@
-"""An agreement of the ownership tree gives read on the tables that its port serves, by every way to ask."""
+"""An agreement of the ownership tree grants read on the tables that its port serves, for every kind of question."""
 
 import pytest
 
@@ -21,7 +21,7 @@ AGREED: tuple[Change, ...] = (
     RoleAssigned(OTHER, "member", ROOT, DATAMESH.name, None),
     RoleAssigned(MEMBER, "consumer", PORT, DATAMESH.name, None),
 )
-"""The member is a consumer of one of two ports that serve the flights."""
+"""The member is a consumer of one of the two ports that serve the flights."""
 
 
 @pytest.fixture(params=[Reference, Engine], ids=["reference", "engine"])

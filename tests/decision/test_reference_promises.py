@@ -253,7 +253,7 @@ def test_promise_5_a_hidden_and_a_missing_name_are_answered_alike(
         missing = answer.decision.missing
         seen.append((answer.decision.allowed, missing and (missing.code, missing.roles), answer.fixes))
         assert not answer.discoverable
-    # A volume's name asked for as a table's is a missing one already; only the kind of a real one can tell.
+    # A volume's name in a question about a table counts as missing already; only the type of a real resource can differ.
     assert seen[0] == seen[1]
 
 

@@ -17,7 +17,7 @@ from tests.fakes.small_organization import ACTIONS, DATAMESH, MODELS, NEKT, NOW,
 
 SEVERAL = st.lists(questions(CALLERS), min_size=6, max_size=10)
 
-# Two models in one organization: the world again, with a second project that onehouse governs.
+# An organization with two models: the generated one, with a second project that onehouse governs.
 
 LAB, WARD, LAKE2 = ResourceId("lab"), ResourceId("ward"), ResourceId("lab.lake")
 CURVES, NOTES = ResourceId("curves"), ResourceId("notes")

@@ -1,4 +1,4 @@
-"""Whether a model tells two tables of one database apart, other than by what is assigned on them."""
+"""Whether under a model all tables of a database are equally visible, unless an assignment on one of them differs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What would follow from changes, and what differs between two states: all of it, and nothing else."""
+"""The analysis of changes, and the difference of two states: they report all changed decisions, and no others."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -67,7 +67,7 @@ several = settings(
 
 
 def asked(answers: Answers, now: float) -> Mapping[tuple[str, Ability, str], bool]:
-    """Every decision there is, asked one by one."""
+    """Return every possible decision, asked one by one."""
     facts, models = answers.facts, answers.models
     found: dict[tuple[str, Ability, str], bool] = {}
     for id, resource in facts.resources.items():
@@ -88,7 +88,7 @@ def every_ability(models: Mapping[str, Model], facts: Snapshot, type: str) -> It
 
 
 def differing(before: Answers, after: Answers, now: float) -> set[DecisionChange]:
-    """What is answered otherwise; what is not there is denied."""
+    """Return the decisions that differ; a question about a missing resource is denied."""
     was, will_be = asked(before, now), asked(after, now)
     return {
         DecisionChange(who, ability, id, allowed=will_be.get((who, ability, id), False))  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ def test_every_type_of_change_has_a_scope() -> None:
 
 
 class Counting:
-    """Answers as the reference does, and notes who and what was asked about."""
+    """Answers like the reference, and records the questions."""
 
     def __init__(self, models: Models, facts: Snapshot, asked: list[Question] | None = None) -> None:
         self.models, self.facts = models, facts
@@ -150,7 +150,7 @@ def test_a_what_if_checks_only_affected_principals_and_resources() -> None:
 
     analyze_changes(answers, (assigned(MEMBER, "editor", FLIGHTS),), NOW)  # type: ignore[arg-type]
 
-    # The admin is who the two pipelines run as.
+    # The two pipelines run as the admin.
     assert {question.caller.principal for question in answers.asked} == {MEMBER, ADMIN}
     theirs = {question.resource for question in answers.asked if question.caller.principal == MEMBER}
     assert theirs == {FLIGHTS, RAW, LAKE, LOAD, DELAYS}

@@ -37,7 +37,7 @@ many = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-"""The same examples at every run: what fails here fails for everybody."""
+"""The same examples at every run, so that a failure is reproducible on every machine."""
 
 
 def _after(history: list[list[Change]]) -> Snapshot:
@@ -187,7 +187,7 @@ def test_an_advanced_engine_answers_as_a_fresh_one_over_many_histories(
 
 
 def _advances(models: Models, history: list[list[Change]], asked: list[Question], times: list[float]) -> None:
-    """Ask each engine everything before the next one takes over from it, and both in turn afterwards."""
+    """Ask each engine all questions before it is advanced, and then both engines in turn."""
     facts, engine = BEGUN, Engine(models, BEGUN)
     for batch, now in zip(history, times, strict=False):
         before, was = engine, _ask_everything(engine, asked, now)

@@ -1,4 +1,4 @@
-"""What an engine does besides answering rightly: what it asks the reference for, and what it takes over."""
+"""The reuse of an engine's results: which questions it passes to the reference, and which results survive a change."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,7 +33,7 @@ def _assigned(subject: PrincipalId | GroupId, role: str, place: ResourceId) -> c
 
 
 class TestAConditionOnWhichItRestsWhatSomebodyHolds:
-    """Where it looks at the question or the time, the reference is asked."""
+    """A condition that depends on the question or the time is decided by the reference."""
 
     FACTS = fold(
         BEGUN,
@@ -129,6 +129,6 @@ class TestAnEngine:
 
 
 def _of(kind: type) -> c.Change:
-    """Return a change of this kind about things of which none is there."""
+    """Return a change of this kind that names ids which do not exist."""
     values = {"parent": None, "relations": {}, "attributes": {}, "roles": ()}
     return kind(**{name: values.get(name, "none") for name in kind.__dataclass_fields__})

@@ -1,4 +1,4 @@
-"""The engine against the reference under the models that Headgate ships, each next to the ownership tree's."""
+"""The engine and the reference agree under the shipped models, each combined with the model of the ownership tree."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def test_the_engine_answers_as_the_reference_does_under_shipped_models(
 
 
 def _agrees(engine: Engine, now: float) -> None:
-    """Ask both about every action on every resource, by everybody."""
+    """Compare the answers on every action on every resource for every principal."""
     facts, reference = engine.facts, Reference(engine.models, engine.facts)
     for id, resource in facts.resources.items():
         for action in sorted({each for model in engine.models.values() for each in model.actions_on(resource.type)}):

@@ -1,4 +1,4 @@
-"""Why, and why not: every way of an allow, and the smallest fix of a deny, under each shipped model."""
+"""Explanations: every reason of an allow, and the smallest fix of a deny, under each shipped model."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -54,7 +54,7 @@ Fixes = list[set[tuple[str, ResourceId]]]
 
 
 def fixes(action: str, resource: ResourceId, *held: tuple[str, ResourceId], who: PrincipalId = MEMBER) -> Fixes:
-    """The fixes for somebody who holds these roles."""
+    """Return the fixes for a principal that holds these roles."""
     facts = snapshot(*(assigned(who, role, place) for role, place in held))
     return [pairs(fix) for fix in explain(MODELS, facts, Question(Caller(who), action, resource), NOW).fixes]
 
@@ -103,7 +103,7 @@ class TestTheSmallestFix:
 
         [fix] = explain(MODELS, facts, question, NOW).fixes
 
-        # The role on the layer is the one that also covers its table.
+        # A role on the layer covers the table in it too.
         assert pairs(fix) == {("editor", RAW), ("editor", SALARIES)}
 
     def test_the_fix_of_an_assignment_to_a_stranger_makes_the_stranger_a_member(self) -> None:

@@ -1,4 +1,4 @@
-"""Fixes under any model: each works, nothing of it is too much, whoever is named could make it, and there is no weaker one."""
+"""Fixes under any model: each suffices, is minimal, and names exactly its approvers; no weaker one exists."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -35,7 +35,7 @@ BOSS = "boss"
 
 
 def with_a_boss(model: Model) -> Model:
-    """The model, and a role that may assign everything everywhere: else most models have nobody who could help."""
+    """Return the model with a role that may assign every role everywhere; without it, most models have no approver of a fix."""
     boss = Role(BOSS, frozenset({ROOT_TYPE}), frozenset(KINDS), frozenset({BOSS}), frozenset(), frozenset(_MANY))
     everything = AssignRule(
         holder=(BOSS,),
@@ -57,7 +57,7 @@ def with_a_boss(model: Model) -> Model:
 
 ROOT_TYPE = "organization"
 _MANY = tuple(f"none.such_{number}" for number in range(50))
-"""So that nobody is made a boss who can be made something else."""
+"""Many actions for the role, so that a fix assigns it only if no other role suffices."""
 
 
 def state(batches: list[list[Change]], models: Mapping[str, Model]) -> Snapshot:
@@ -74,7 +74,7 @@ def users_who_may_give(answers: Answers, given: RoleAssigned, now: float) -> Ite
 
 
 def made(answers: Answers, fix: Fix) -> list[RoleAssigned]:
-    """A fix as changes."""
+    """Return the changes of a fix."""
     nobody = EvaluationContext(answers.models, answers.facts, Question(Caller(PrincipalId("")), "", ROOT), 0.0)
     places = ((each, nobody.model(answers.facts.resources[each.resource])) for each in fix.assignments)
     return [RoleAssigned(fix.subject, each.role, each.resource, model.name) for each, model in places if model]
@@ -85,7 +85,7 @@ def after(answers: Answers, changes: list[RoleAssigned]) -> Answers:
 
 
 def single(answers: Answers, question: Question, now: float) -> Iterator[RoleAssigned]:
-    """Every single assignment to the asker that would allow, and that somebody could make."""
+    """Yield every single assignment to the asking principal that suffices, and that a user may make."""
     asked, subject = EvaluationContext(answers.models, answers.facts, question, now), question.caller.principal
     for id, resource in answers.facts.resources.items():
         model = asked.model(resource)
@@ -137,7 +137,8 @@ def test_every_fix_is_sufficient_minimal_and_names_exactly_its_approvers(
 def test_the_weakest_fix_is_no_stronger_than_any_single_sufficient_assignment(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
-    # What comes up from below, and what somebody gets by joining a team, is no fix: it would give more than is asked for.
+    # A role that spreads up, or that comes with membership in a team, is no fix: it would grant more than the question
+    # needs.
     models = {
         name: replace(model, spread=tuple(rule for rule in model.spread if not rule.up), members=frozenset())
         for name, model in models.items()
