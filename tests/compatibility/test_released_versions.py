@@ -1,4 +1,4 @@
-"""A data folder and exports that an earlier version wrote: they open, verify and answer as they did."""
+"""Data folders and exports of released versions: they open, pass verification, and give the same answers as before."""
 
 import hashlib
 import json
@@ -29,16 +29,16 @@ from tests.app.deployment_harness import DeploymentHarness, settings_in
 from tests.threads import served
 
 RELEASED = sorted((Path(__file__).parent / "released").glob("*.tar.gz"))
-PASSWORD = "correct horse battery"  # noqa: S105 (that of the users in the data folder)
+PASSWORD = "correct horse battery"  # noqa: S105 (the password of the users in the data folder)
 
 
 @dataclass(frozen=True)
 class Released:
-    """What an archive holds, in a folder of the test's: `data`, and `answers.json` with what that version answered."""
+    """An unpacked archive: `data`, and `answers.json` with the answers of the released version."""
 
     folder: Path
     former: str
-    """Where that version had it, as exported files still say."""
+    """The folder in which the released version had it; the exported files still name it."""
 
     @property
     def answers(self) -> Mapping[str, Any]:
@@ -47,14 +47,14 @@ class Released:
 
     @property
     def organizations(self) -> Mapping[str, Any]:
-        """The answers by the ids of organizations."""
+        """The recorded answers by organization id."""
         found: Mapping[str, Any] = self.answers["organizations"]
         return found
 
 
 @pytest.fixture(scope="module", params=RELEASED, ids=lambda file: file.name.partition(".")[0])
 def unpacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Released:
-    """The archive, unpacked; every path in it says where it is now."""
+    """The unpacked archive; the paths in its files are rewritten to the new folder."""
     folder = tmp_path_factory.mktemp("released")
     with tarfile.open(request.param) as archive:
         archive.extractall(folder, filter="data")
@@ -68,7 +68,7 @@ def unpacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def released(unpacked: Released, tmp_path: Path) -> Iterator[Released]:
-    """A copy that a test may change; it lies where its paths say."""
+    """A copy that a test may change, in the folder that its paths name."""
     kept = tmp_path / "kept"
     shutil.copytree(unpacked.folder, kept, symlinks=True)
     yield unpacked
@@ -108,7 +108,7 @@ def run(*words: str | Path) -> Any:
 
 
 def require_as_it_was(organization: Organization, said: Mapping[str, Any]) -> None:
-    """Every question has the answer that the earlier version gave."""
+    """Check that every question has the answer that the released version gave."""
     facts, control = organization.control.snapshot, organization.control
     counts = [len(each) for each in (facts.principals, facts.resources, facts.groups, facts.tokens)]
     assert (facts.revision, facts.model, counts) == (said["revision"], said["model"], said["counts"])
@@ -121,7 +121,7 @@ def require_as_it_was(organization: Organization, said: Mapping[str, Any]) -> No
 
 
 def require_tokens(deployment: Deployment, id: str, said: Mapping[str, Any]) -> None:
-    """Every token is good in its organization."""
+    """Check that every token is valid in its organization."""
     for token in said["tokens"].values():
         presented = deployment.identity.authenticate(token)
         assert presented is not None
@@ -130,7 +130,7 @@ def require_tokens(deployment: Deployment, id: str, said: Mapping[str, Any]) -> 
 
 
 def require_rows_as_they_were(found: Mapping[tuple[str, str], list[int]], released: Released) -> None:
-    """Every table has the rows that the earlier version read."""
+    """Check that every table has the rows that the released version read."""
     assert found["main", "lake.flights.t"] == found["acme-nekt", "lake.flights.t"]
     for name, rows in released.answers["rows"].items():
         assert found["main", name] == rows
@@ -175,7 +175,7 @@ class TestADataFolder:
 class TestAnExport:
     @pytest.fixture
     def imported(self, released: Released, tmp_path: Path) -> Settings:
-        """A deployment that began with the home organization of the former one and took in the others."""
+        """A deployment that was created by importing the former home organization, and that imported the others."""
         settings = settings_in(tmp_path / "new")
         for said in released.organizations.values():
             file, files = _export(released, said["name"]), released.folder / "data" / "warehouse"
@@ -213,7 +213,7 @@ class TestAnExport:
 
 
 def _export(released: Released, name: str) -> Path:
-    """Return the file of an organization whose tables lie where they are now."""
+    """Return the export of an organization, with the new paths of its tables."""
     file = released.folder / f"{name}.jsonl"
     *lines, _ = file.read_text(encoding="utf-8").splitlines(keepends=True)
     former, now = f"{released.former}/data/warehouse", f"{released.folder}/data/warehouse"
@@ -224,14 +224,14 @@ def _export(released: Released, name: str) -> Path:
 
 
 def _kept(organization: Organization) -> tuple[list[Any], list[Mapping[str, Any]]]:
-    """Return the runs of an organization with their lines, and its pipelines."""
+    """Return the runs of an organization with their log lines, and its pipelines."""
     store = organization.store
     runs = [(row, store.log_lines(row.run)) for row in store.runs(RunFilter())]
     return runs, list(store.documents("pipeline").values())
 
 
 def _rows(settings: Settings, released: Released) -> dict[tuple[str, str], list[int]]:
-    """Return the values of `n` of every table, as a client of the catalog reads them."""
+    """Return the values of `n` of every table, read by a client of the catalog."""
     deployment, found = open_deployment(settings), dict[tuple[str, str], list[int]]()
     try:
         world = DeploymentHarness(deployment)

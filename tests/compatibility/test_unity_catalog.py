@@ -1,4 +1,4 @@
-"""The example model decides as the open-source server does: its rules a second time, as its Java annotations state them."""
+"""The example model decides like the open-source Unity Catalog server; this file repeats the rules of its annotations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,12 +16,13 @@ from headgate.decision.evaluator import Reference
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "models" / "unity_catalog"
 
 Held = frozenset[tuple[str, str]]
-"""What somebody was given: a privilege, or `OWNER`, and where."""
+"""The grants of a user: a privilege or `OWNER`, and the resource."""
 
 _USE = "S:OWNER,USE_SCHEMA C:OWNER,USE_CATALOG"
 _SEEN = "M:OWNER | C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG"
 
-# Where | what | ways to be allowed, of which one is enough: `place:A,B` is one of A and B there. `grant` names the privilege.
+# Resource | operation | alternatives, of which one suffices: `place:A,B` is A or B on the place. `grant` names the
+# privilege.
 OPERATIONS = f"""
     M  create catalog           M:OWNER,CREATE_CATALOG
     M  grant CREATE_CATALOG     M:OWNER
@@ -65,18 +66,18 @@ OPERATIONS = f"""
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that the server does for who may: on which resource, what, and the ways to be allowed."""
+    """An operation of the server: its resource, its name, and the alternatives that allow it."""
 
     place: str
     what: str
     ways: tuple[tuple[str, ...], ...]
 
     def allowed(self, held: Held) -> bool:
-        """Say whether one of the ways is open to somebody who was given these."""
+        """Whether these grants meet one of the alternatives."""
         return any(all(_meets(held, needed) for needed in way) for way in self.ways)
 
     def matters(self) -> list[tuple[str, str]]:
-        """Return what could be given to open one of the ways: each privilege that they name, wherever it acts from."""
+        """Return the grants that can matter: each privilege of the alternatives, on every resource from which it is inherited."""
         named = {tuple(needed.split(":")) for way in self.ways for needed in way}
         found = {(place, name) for place, names in named for name in names.split(",")}
         return sorted(found | {(above, name) for place, name in found if name != "OWNER" for above in _above(place)})
@@ -90,7 +91,7 @@ def _operations() -> Iterator[Operation]:
 
 
 def _above(place: str) -> tuple[str, ...]:
-    """Return where a privilege can stand that acts on a place: nothing comes down from the metastore."""
+    """Return the resources from which a place has privileges; none are inherited from the metastore."""
     return (place,) if place in "MC" else (place, "C") if place == "S" else (place, "S", "C")
 
 
@@ -104,7 +105,7 @@ def _meets(held: Held, needed: str) -> bool:
 
 @pytest.fixture(scope="module", params=[Reference, Engine])
 def system(request: pytest.FixtureRequest) -> System:
-    """The folder with the reference answering, and with the engine."""
+    """The example's folder, decided by the reference or by the engine."""
     [found] = read_folder(FOLDER, request.param)
     return found
 
@@ -123,7 +124,7 @@ class TestTheModel:
     def test_the_example_model_allows_exactly_what_the_unity_catalog_server_allows(
         self, system: System, data: st.DataObject
     ) -> None:
-        """Whatever somebody was given on the way there, each operation is decided as the server's annotation says."""
+        """For all grants above the resource, each operation is decided as the server's annotation defines it."""
         operation = data.draw(st.sampled_from(list(_operations())))
         held = data.draw(st.frozensets(st.sampled_from(operation.matters())))
 
