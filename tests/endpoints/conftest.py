@@ -1,4 +1,4 @@
-"""One deployment for all nouns of the API; each test has organizations of its own in it."""
+"""One deployment for all tests of the API; each test creates organizations of its own in it."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -8,7 +8,7 @@ import pytest
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 
 Make = Callable[..., OrganizationClient]
-"""Makes an organization of a model, with or without the model of an ownership tree next to it."""
+"""Creates an organization of a model, optionally with the model of an ownership tree."""
 
 
 @pytest.fixture(scope="session")

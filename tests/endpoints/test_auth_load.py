@@ -1,4 +1,4 @@
-"""What a caller without a credential sends does not hold up the event loop that answers everybody else."""
+"""Requests without a credential do not block the event loop that answers all other requests."""
 
 import asyncio
 import json
@@ -42,5 +42,5 @@ def test_no_body_of_a_caller_without_a_credential_holds_up_the_event_loop(path: 
                 assert 400 <= answer.status_code < 500
 
     asyncio.run(send())
-    # The least of a few: what another process takes of this machine is not the server's.
+    # The shortest of several times, because other processes use the machine too.
     assert min(taken) < LONGEST_SECONDS

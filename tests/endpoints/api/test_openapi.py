@@ -1,4 +1,4 @@
-"""The OpenAPI document as it is served."""
+"""The OpenAPI document that the server serves."""
 
 import threading
 from typing import Any

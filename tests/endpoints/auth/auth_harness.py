@@ -1,4 +1,4 @@
-"""The endpoints of logins over a store in memory, served on loopback; with an organization whose owner is ann."""
+"""The endpoints for logins over a store in memory, served on loopback, with an organization whose owner is ann."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ ACME = ResourceId("acme")
 
 
 class NoSpark:
-    """Stands where Spark would."""
+    """A Spark that the tests never use."""
 
     def wake(self) -> None:
         raise NotImplementedError
@@ -49,7 +49,7 @@ class NoSpark:
 
 
 class AuthHarness:
-    """The endpoints, and what is behind them; `now` is the time, which stands until it is set."""
+    """The endpoints and the services behind them; the clock shows `now`, which the test sets."""
 
     def __init__(self, **settings: Any) -> None:
         self.now = 1_000_000.0
@@ -67,14 +67,14 @@ class AuthHarness:
         return create_organization(self.organizations, OrganizationSpec(root, root, owner, "the owner", "nekt"))
 
     def bot(self, token: str, *, only: tuple[str, ...] | None = None) -> str:
-        """Return a token's secret of the service principal `bot`, which comes to be."""
+        """Return the secret of a new token of the service principal `bot`; create the principal if necessary."""
         if BOT not in self.acme.control.snapshot.principals:
             self.acme.control.execute(CreateServicePrincipal(BOT, "the bot", "member"), None)
         self.acme.control.execute(IssueToken(TokenId(token), "s3cret", BOT, actions=only), None)
         return format_token(TokenId(token), "s3cret")
 
     def member(self, name: str) -> PrincipalId:
-        """Return a user with a password who is a member of the organization."""
+        """Create a user with a password who is a member of the organization."""
         id = self.auth_services.authentication.register(name, password=PASSWORD)
         self.acme.control.execute(AddPrincipal(id, name, "member"), None)
         return id
@@ -102,7 +102,7 @@ class AuthHarness:
         return app
 
     def login(self, http: httpx.Client, name: str = "ann", *, cookie: bool = False) -> dict[str, Any]:
-        """Log in and return the answer; the client has the session from now on."""
+        """Log in and return the answer; the client uses the session from now on."""
         answer = http.post("/api/v1/login", json={"login": name, "password": PASSWORD, "cookie": cookie})
         assert answer.status_code == 201, answer.text
         body: dict[str, Any] = answer.json()
@@ -114,7 +114,7 @@ class AuthHarness:
 
 
 class Front:
-    """An application that is whichever world's it is told: a server takes longer to start than a test to run."""
+    """An application that passes requests to the current world, because starting a server takes longer than a test."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -127,7 +127,7 @@ class Front:
 
     @contextmanager
     def serving(self, world: AuthHarness) -> Iterator[httpx.Client]:
-        """Serve the endpoints of a world, and give a client of them."""
+        """Serve the endpoints of a world, and yield a client of them."""
         self.world, world.url = world, self.url
         with httpx.Client(base_url=self.url, trust_env=False, timeout=30) as http:
             yield http

@@ -1,4 +1,4 @@
-"""One server for all tests of the endpoints of logins."""
+"""One server for all tests of the endpoints for logins."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Dex as a process of its own: a real OpenID Connect provider with one person, if it was built (`tools/dex`)."""
+"""Dex in a process of its own: a real OpenID Connect provider with one user, if it was built (`tools/dex`)."""
 
 import os
 import re
@@ -20,20 +20,22 @@ WITHIN = 30.0
 
 
 def dex() -> Path:
-    """Return the program. Skips where there is none; where it could be had and nobody reads the skips, fails."""
+    """Return the program; without one, skip the test, or fail it in CI if Go is installed to build it."""
     named = os.environ.get("DEX")
     if named == "none":
-        pytest.skip("no Dex to log in at: `tools/dex` could not build it; what it printed says why")
+        pytest.skip("`tools/dex` could not build Dex; its output has the reason")
     if named:
         return Path(named)
     if IN_CI and shutil.which("go"):
-        pytest.fail("DEX names no Dex, though there is Go; `.ci/run` builds it", pytrace=False)
-    pytest.skip("no Dex to log in at: set DEX to what `tools/dex` prints; it needs Go to build it")
+        pytest.fail(
+            "DEX is not set, although Go is installed; start the tests by `.ci/run`, which builds Dex", pytrace=False
+        )
+    pytest.skip("Dex is not built: set DEX to the path that `tools/dex` prints; it needs Go to build Dex")
 
 
 @contextmanager
 def running(program: Path, redirect: str, port: int = 0) -> Iterator[str]:
-    """Run Dex, which sends people back to `redirect`; gives its address."""
+    """Run Dex, which redirects users to `redirect`; yield its address."""
     told = {"client": CLIENT, "secret": SECRET, "redirect": redirect, "email": EMAIL, "password": PASSWORD}
     command = [str(program), f"-port={port}", *(f"-{name}={value}" for name, value in told.items())]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -42,7 +44,7 @@ def running(program: Path, redirect: str, port: int = 0) -> Iterator[str]:
         try:
             found = next((match for line in lines if (match := re.search(r"issuer (http://\S+)", line))), None)
             assert found is not None, f"Dex ended with {process.wait(WITHIN)}"
-            # Or its pipe is full at some time, and it waits for ever.
+            # Read the rest of the output; otherwise the pipe may fill up and block Dex.
             threading.Thread(target=lambda: list(lines), daemon=True).start()
             yield found[1]
         finally:
@@ -51,7 +53,7 @@ def running(program: Path, redirect: str, port: int = 0) -> Iterator[str]:
 
 
 def back_from(browser: httpx.Client, address: str, ours: str) -> str:
-    """Log in at Dex as its person, and return the address of ours that it sends back to."""
+    """Log in at Dex as its user, and return the redirect to an address that begins with `ours`."""
     answer = browser.get(address)
     while True:
         if answer.is_redirect:

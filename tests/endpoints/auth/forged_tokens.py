@@ -1,4 +1,4 @@
-"""Identity tokens that nobody should believe: each takes the provider, and the nonce that is waited for."""
+"""Forged identity tokens, each as a function of the provider and the expected nonce."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ def _claims(fake: FakeProvider, nonce: str) -> dict[str, Any]:
 
 
 def _as_secret(fake: FakeProvider, nonce: str) -> str:
-    """Sign with the public key as if both sides kept it secret."""
+    """Sign with the public key as if it were a shared secret."""
     said = _encoded(json.dumps(_claims(fake, nonce)).encode())
     text = f"{_encoded(json.dumps({'alg': 'HS256', 'kid': 'rsa0'}).encode())}.{said}"
     return f"{text}.{_encoded(hmac.digest(RSA[0].as_pem(private=False), text.encode(), hashlib.sha256))}"

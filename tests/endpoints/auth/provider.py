@@ -1,4 +1,4 @@
-"""An OpenID Connect provider on loopback: real keys, real tokens, real HTTP. It rotates its keys and lies as it is told."""
+"""An OpenID Connect provider on loopback: real keys, real tokens, real HTTP; a test can rotate its keys and change its answers."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ ELLIPTIC = ECKey.generate_key("P-256", {"kid": "ec", "use": "sig", "alg": "ES256
 
 
 class FakeProvider:
-    """What it says of the person who logs in is `claims`; `asked` are the paths that were."""
+    """The provider. `claims` describe the user who logs in; `asked` records the paths of requests."""
 
     def __init__(self, now: float) -> None:
         self.issuer = ""
@@ -46,7 +46,7 @@ class FakeProvider:
         )
 
     def token(self, answers: str, /, **claims: Any) -> str:
-        """Return an identity token; a claim that is None is left out."""
+        """Return an identity token; a claim of None is omitted."""
         said = {
             "iss": self.issuer,
             "aud": CLIENT,
@@ -61,7 +61,7 @@ class FakeProvider:
         return jwt.encode(header, kept, self.key, algorithms=[self.algorithm])
 
     def signed(self, header: dict[str, Any], claims: Any, key: Key) -> str:
-        """Return any text in the form of a token."""
+        """Return a signed token with any header and claims."""
         return jws.serialize_compact(header, json.dumps(claims), key, algorithms=[header["alg"]])
 
     def rotate(self, *, keep: bool = False) -> None:
@@ -114,7 +114,7 @@ class FakeProvider:
 
 
 class Doorway:
-    """An application that is whichever provider's it is told."""
+    """An application that passes requests to the current provider."""
 
     def __init__(self) -> None:
         self.url = ""

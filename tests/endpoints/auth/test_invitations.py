@@ -21,7 +21,7 @@ def world() -> AuthHarness:
 
 
 def invite(world: AuthHarness, http: httpx.Client, role: str = "member") -> str:
-    """Invite somebody as ann, and log her out again."""
+    """Create an invitation as ann, and log her out."""
     world.login(http)
     answer = http.post("/api/v1/invitations", json={"role": role})
     assert answer.status_code == 201, answer.text
@@ -110,7 +110,7 @@ class TestAnInvitation:
     def test_a_newcomer_cannot_use_an_email_address_as_login_name(
         self, world: AuthHarness, http: httpx.Client, login: str
     ) -> None:
-        """Or whoever adds the one whose address it is, adds somebody else."""
+        """Otherwise an administrator who adds the owner of that address would add the newcomer."""
         secret = invite(world, http)
         answer = http.post(f"/api/v1/invitations/{secret}/accept", json={"login": login, "password": OWN})
 
@@ -197,7 +197,7 @@ class TestTheList:
 
 
 def test_an_invitation_into_a_missing_resource_is_refused() -> None:
-    """The organization, unless the model says otherwise; what is not there is missing."""
+    """The resource is the organization, unless the model has another; a missing one is reported as missing."""
     world = AuthHarness()
     ann = Caller(world.ann)
     command, _ = world.auth_services.invitations.draft(world.acme, ann, "member", ResourceId("nowhere"))

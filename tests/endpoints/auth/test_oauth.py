@@ -231,7 +231,7 @@ class TestThePageForDevices:
         assert TestADevice().poll(http, asked).status_code == 200
 
     def test_the_device_page_refuses_forms_from_other_origins(self, http: httpx.Client) -> None:
-        """Else it sends `Origin: null`, which is what other sites' pages can send too."""
+        """Without the referrer policy the browser sends `Origin: null`, which pages of other sites can send too."""
         assert '<meta name="referrer" content="same-origin">' in http.get("/oauth2/device").text
         form = {"login": "ann", "password": PASSWORD}
         for origin in ("null", "http://[", "http://other"):

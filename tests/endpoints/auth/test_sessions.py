@@ -76,7 +76,7 @@ class TestLoggingIn:
         assert problem(http.post("/api/v1/login", json=body)) == (422, "invalid")
 
     def test_a_login_from_another_origin_is_refused(self, world: AuthHarness, http: httpx.Client) -> None:
-        """Or they log somebody in as somebody else, whose data the next upload then is."""
+        """Otherwise another site logs a user in as the attacker, and the attacker receives the user's next upload."""
         body = {"login": "ann", "password": PASSWORD, "cookie": True}
 
         for origin in ("https://evil.example", "null", f"{world.url}.evil.example"):
@@ -122,7 +122,7 @@ class TestACookie:
         assert "; Secure" in kept
 
     def test_a_cookie_set_without_tls_is_no_session_under_tls(self, world: AuthHarness, http: httpx.Client) -> None:
-        """Whoever can set plain cookies for a host must not choose whose session its people have."""
+        """An attacker who can set cookies over plain HTTP must not choose the session of a host's users."""
         world.login(http, cookie=True)
 
         assert problem(http.get("/api/v1/session", headers={"x-forwarded-proto": "https"})) == (401, "unauthenticated")

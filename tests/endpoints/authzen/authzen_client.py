@@ -1,4 +1,4 @@
-"""AuthZEN over a small world: requests as an enforcement point sends them, answered without a server."""
+"""AuthZEN over a small organization: requests of an enforcement point, answered without a server."""
 
 import json
 from pathlib import Path
@@ -27,14 +27,14 @@ JSON = "application/json"
 def opened(
     *changes: Change, model: Model = small_organization.NEKT, root: ResourceId = small_organization.ROOT
 ) -> Organization:
-    """An organization whose log begins with these changes."""
+    """Return an organization whose log begins with these changes."""
     stores = FakeStores()
     stores.log(root).write(*changes)
     return Organizations(stores, {model.name: model}, lambda: small_organization.NOW).open(root)
 
 
 def small(*more: Change) -> Organization:
-    """The small world, and what is added to it."""
+    """Return the small organization with these changes added."""
     return opened(*small_organization.PEOPLE, *small_organization.THINGS, *more)
 
 
@@ -46,7 +46,7 @@ def sent(organization: Organization, caller: Caller | PrincipalId, path: str, bo
 
 
 def answer(organization: Organization, caller: Caller | PrincipalId, path: str, body: object) -> dict[str, Any]:
-    """Return the object that a body is answered with."""
+    """Return the object in the answer to a body."""
     response = sent(organization, caller, path, body)
     assert (response.status, response.content_type) == (200, JSON), response.body
     found: dict[str, Any] = json.loads(response.body)
@@ -54,7 +54,7 @@ def answer(organization: Organization, caller: Caller | PrincipalId, path: str, 
 
 
 def asked(subject: str, action: str, resource: str, **more: Any) -> dict[str, Any]:
-    """Return an evaluation: `alice`, `table.select`, `flights`; the type of a resource is that of its action."""
+    """Return an evaluation, for example `alice`, `table.select`, `flights`; the resource type defaults to the action's."""
     type, _, id = resource.rpartition(":")
     return {
         "subject": {"type": "user", "id": subject},
@@ -65,7 +65,7 @@ def asked(subject: str, action: str, resource: str, **more: Any) -> dict[str, An
 
 
 def company(folder: Path, log: str = "company") -> Organization:
-    """A company of its own: its access model and its facts as the folder says, and no Python."""
+    """Return a company that is defined by the files of a folder, without Python: its access model and its facts."""
     model = load_model((folder / "model.yaml").read_text(), shipped_vocabulary(), "model.yaml", CONDITIONS)
     facts = build(yaml.safe_load((folder / "world.yaml").read_text()), words_of(model, shipped_vocabulary()), Engine)
     return opened(*facts.history[ResourceId(log)], model=model, root=ResourceId(log))

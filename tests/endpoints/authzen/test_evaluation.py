@@ -1,4 +1,4 @@
-"""An evaluation: who asks about whom, on which facts, and what the answer says beside the decision."""
+"""Evaluations: the caller and the subject, the facts in use, and the context of a decision."""
 
 import json
 from typing import Any, ClassVar
@@ -20,13 +20,13 @@ EXPLAIN = {"explain": True}
 
 
 def decision(body: dict[str, Any], caller: Caller | PrincipalId = w.MEMBER, *more: Any) -> bool:
-    """Return the decision on an evaluation in the small world."""
+    """Return the decision on an evaluation in the small organization."""
     found: bool = answer(small(VIEWER, *more), caller, "evaluation", body)["decision"]
     return found
 
 
 def elsewhere(place: Organization, *changes: Change) -> None:
-    """Write as another process does."""
+    """Append changes like another process."""
     place.store.append(place.store.head(), LogWrite(0.0, None, "elsewhere", changes))
 
 

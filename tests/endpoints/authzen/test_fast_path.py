@@ -1,4 +1,4 @@
-"""What AuthZEN answers at once is what it answers the usual way; the rest it leaves to that."""
+"""The fast path of AuthZEN gives the same answers as the normal path, and leaves all other requests to it."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 def at_once(
     world: DeploymentHarness, path: str, body: object, who: str = "owner", secret: str | None = None
 ) -> dict[str, Any] | None:
-    """Return what is answered at once, or None."""
+    """Return the answer of the fast path, or None."""
     door: AtOnce = world.app.state.at_once
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     ready = door.answer(path.encode(), JSON, content, secret or world.tokens[who], "request-1")
@@ -35,7 +35,7 @@ def at_once(
 
 
 def usual(world: DeploymentHarness, path: str, body: object, who: str = "owner") -> Any:
-    """Return what is answered over HTTP."""
+    """Return the answer over HTTP."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {"authorization": f"Bearer {world.tokens[who]}", "content-type": JSON}
     return world.http.post(path, content=content, headers=headers).json()

@@ -1,4 +1,4 @@
-"""AuthZEN's routes stand in the OpenAPI document, though the framework that makes it does not serve them."""
+"""The routes of AuthZEN are in the OpenAPI document, although FastAPI, which generates it, does not serve them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def told() -> dict[str, Any]:
 
 
 def references(value: Any) -> set[str]:
-    """Every place that something in the document points to."""
+    """Return every reference in the document."""
     if isinstance(value, list):
         return set().union(*(references(each) for each in value))
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""AuthZEN over real HTTP: in front of the application that serves everything else."""
+"""AuthZEN over real HTTP, in front of the application that serves all other routes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 @pytest.fixture(scope="module")
 def front(world: DeploymentHarness) -> Iterator[httpx.Client]:
-    """The endpoints as the network has them, with what stands around them."""
+    """The endpoints with their middleware, as the network sees them."""
     with (
         served(build_front(world.app, world.deployment).app) as address,
         httpx.Client(base_url=address, timeout=30) as client,
@@ -35,7 +35,7 @@ def front(world: DeploymentHarness) -> Iterator[httpx.Client]:
 
 
 def own(world: DeploymentHarness, action: str, resource: str, **more: Any) -> dict[str, Any]:
-    """What the owner asks about themselves."""
+    """Return an evaluation of the owner about themselves."""
     return asked(world.caller("owner").principal, action, resource, **more)
 
 

@@ -1,9 +1,9 @@
 """The certification scenario of AuthZEN 1.0 (openid/authzen, certification/authorization-api-1_0-scenario.md).
 
-Headgate's actions and types have canonical names, so that the scenario's names are mapped here: a `record` is a `table`,
-`read`, `write` and `delete` are `table.select`, `table.insert` and `table.drop`. The rules are an access model of a
-company's own, in `records`. A record's status and a person's role are facts there: what a request says of them is taken
-for nothing, because whoever asks could say anything.
+Headgate's actions and types have canonical names, so that the scenario's names are mapped here: a `record` is a
+`table`, and `read`, `write` and `delete` are `table.select`, `table.insert` and `table.drop`. The rules are a company's
+own access model, in `records`. A record's status and a person's role are facts there; the properties in a request are
+ignored, because the caller could claim anything.
 """
 
 import copy
@@ -22,7 +22,7 @@ BACK = {canonical: name for name, canonical in ACTIONS.items()}
 
 COMPANY = company(Path(__file__).parent / "records")
 GUARD = PrincipalId("guard")
-"""The enforcement point; it may ask about others."""
+"""The enforcement point, which may ask about other subjects."""
 
 ALICE, BOB = {"type": "user", "id": "alice"}, {"type": "user", "id": "bob"}
 ADMIN = {**BOB, "properties": {"role": "admin"}}
@@ -34,7 +34,7 @@ CONTEXT = {"time": "2025-06-27T18:03-07:00", "ip": "192.168.1.1"}
 
 
 def canonical(value: Any) -> Any:
-    """Return a request in Headgate's words."""
+    """Return a request with Headgate's names."""
     if isinstance(value, list):
         return [canonical(each) for each in value]
     if not isinstance(value, dict):
@@ -63,7 +63,7 @@ def each_decided(body: dict[str, Any]) -> list[bool]:
 
 
 def results(path: str, body: dict[str, Any]) -> list[str]:
-    """Send a search and return what it found, in the scenario's words."""
+    """Send a search and return its results, with the scenario's names."""
     found = answer(COMPANY, GUARD, f"search/{path}", canonical(body))
     for each in found["results"]:
         assert set(each) == ({"name"} if path == "action" else {"type", "id"})
@@ -71,7 +71,7 @@ def results(path: str, body: dict[str, Any]) -> list[str]:
 
 
 def status(path: str, body: object, content_type: str = "application/json") -> int:
-    """Send a body and return the status; an error is a sentence."""
+    """Send a body and return the status; check that an error has a text."""
     if content_type == "application/json":
         response = sent(COMPANY, GUARD, path, canonical(body))
     else:
@@ -81,7 +81,7 @@ def status(path: str, body: object, content_type: str = "application/json") -> i
 
 
 def without(body: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """Return a body without a key, or without one of an object in it."""
+    """Return a body without the key at this path."""
     rest = copy.deepcopy(body)
     inner = rest
     for key in keys[:-1]:

@@ -1,8 +1,8 @@
 """The Todo scenario of AuthZEN's interoperability events (authzen-interop.net), by a company's own model and facts.
 
-Headgate's actions have canonical names: what the scenario calls `can_update_todo` is `table.update` here, and so on. Its
-subjects are the ids that an identity provider gives, and whose a todo is comes with the request; here people go by their
-first names, and whose a todo is, is a fact. `todo-1` stands for the list.
+Headgate's actions have canonical names: the scenario's `can_update_todo` is `table.update` here, and so on. In the
+scenario, subjects are ids of an identity provider, and the request names the owner of a todo. Here subjects are first
+names, and the owner of a todo is a fact. `todo-1` represents the list.
 """
 
 from itertools import product
@@ -33,17 +33,17 @@ MAY = {
     **{(who, "can_read_user", owner): True for who, owner in product(PEOPLE, PEOPLE)},
     **{(who, "can_read_todos", owner): True for who, owner in product(PEOPLE, PEOPLE)},
     **{(who, "can_create_todo", owner): who in EDITORS for who, owner in product(PEOPLE, PEOPLE)},
-    # Rick is an evil genius and an admin; editors have their own, viewers not even those.
+    # Rick has the roles of an evil genius and an admin; editors may change their own todos, and viewers none.
     **{
         (who, call, owner): who == "rick" or (who in EDITORS and who == owner)
         for who, call, owner in product(PEOPLE, ("can_update_todo", "can_delete_todo"), PEOPLE)
     },
 }
-"""Who may do what with a todo of whom, as the scenario publishes it."""
+"""The published decisions: a user, a call and the owner of the todo, with whether it is allowed."""
 
 
 def request(who: str, call: str, owner: str) -> dict[str, Any]:
-    """Return what the backend of the Todo application asks."""
+    """Return the evaluation that the backend of the Todo application sends."""
     action, resource = CALLS[call]
     return asked(who, action, resource.format(owner=owner))
 

@@ -1,4 +1,4 @@
-"""A search finds exactly what an evaluation allows, a page at a time."""
+"""A search finds exactly the subjects, resources and actions that an evaluation allows, in pages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -33,7 +33,7 @@ SUBJECTS = tuple((each.kind, id) for id, each in FACTS.principals.items()) + tup
 
 
 def ids(path: str, body: dict[str, Any], place: Organization = PLACE) -> list[str]:
-    """Everything that a search finds, page by page."""
+    """Return all results of a search, read page by page."""
     found: list[str] = []
     page: dict[str, Any] = {"limit": 2}
     while True:
@@ -47,7 +47,7 @@ def ids(path: str, body: dict[str, Any], place: Organization = PLACE) -> list[st
 
 
 def allowed(bodies: Iterable[tuple[str, dict[str, Any]]]) -> list[str]:
-    """The names of those bodies that an evaluation allows, sorted."""
+    """Return the sorted names of the bodies that an evaluation allows."""
     return sorted(name for name, body in bodies if answer(PLACE, w.OWNER, "evaluation", body)["decision"])
 
 

@@ -1,4 +1,4 @@
-"""The server reads its own cookies as they are, and leaves every other one alone."""
+"""Cookies: the server reads its own cookies unchanged, and ignores all others."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_the_cookie_bound_to_the_host_is_the_only_one_read_under_tls() -> None:
 
 
 def test_no_module_reads_cookies_with_the_standard_library() -> None:
-    """It undoes escapes in time that grows with the square of their number, on the event loop."""
+    """It decodes escapes in time quadratic in their number, and would block the event loop."""
     readers = [
         file
         for file in SOURCES.rglob("*.py")

@@ -1,4 +1,4 @@
-"""A request that is sent twice at the same moment under one key is carried out once, and both get its answer."""
+"""Idempotency under concurrency: simultaneous requests with one key are executed once, and get the same answer."""
 
 import uuid
 from functools import partial
@@ -27,13 +27,13 @@ def send_at_once(place: OrganizationClient, path: str, body: Any, key: str) -> l
 
 
 def to_the_catalog(place: OrganizationClient, method: str, path: str, body: Any = None, key: str = "") -> Any:
-    """Return the answer of the Iceberg catalog to the owner."""
+    """Send a request to the Iceberg catalog as the owner, and return the answer."""
     headers = {"authorization": f"Bearer {place.tokens['owner']}", **({"idempotency-key": key} if key else {})}
     return place.http.request(method, f"{place.address}/iceberg/v1{path}", json=body, headers=headers)
 
 
 def to_the_catalog_at_once(place: OrganizationClient, method: str, path: str, body: Any = None) -> list[Any]:
-    """Send a request to the catalog several times at the same moment under one key; return the answers."""
+    """Send a request to the catalog several times at the same moment with one key; return the answers."""
     return call_at_once([partial(to_the_catalog, place, method, path, body, str(uuid.uuid4()))] * AT_ONCE)
 
 

@@ -1,4 +1,4 @@
-"""Whatever goes wrong at the HTTP API is answered with a problem document."""
+"""Every error of the HTTP API is answered with a problem document."""
 
 import logging
 from collections.abc import Iterator

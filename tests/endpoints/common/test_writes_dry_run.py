@@ -1,4 +1,4 @@
-"""A dry run says what would be different for whom, to somebody who may know of them."""
+"""A dry run reports which decisions would change for which principals, limited to what the caller may discover."""
 
 import pytest
 

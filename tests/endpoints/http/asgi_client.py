@@ -1,4 +1,4 @@
-"""The application that stands behind what is tested, and how it is asked without a network."""
+"""A small application behind the middleware under test, and a client that calls it without a network."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from headgate.endpoints.http.probes import Readiness
 
 
 def behind() -> FastAPI:
-    """Return an application that says what reached it."""
+    """Return an application that answers with the parts of the request that reached it."""
     app = FastAPI()
     below = APIRouter()
 
@@ -43,13 +43,13 @@ def behind() -> FastAPI:
 
 
 async def by_token(scope: Any) -> str | None:
-    """Say that the bearer token is the principal."""
+    """Return the value of the `Authorization` header as the principal."""
     found = [value for name, value in scope["headers"] if name == b"authorization"]
     return found[0].decode() if found else None
 
 
 def guarded(app: ASGIApp | None = None, **options: Any) -> ASGIApp:
-    """Return what stands around the application, ready unless told otherwise."""
+    """Return the application with the middleware, ready unless an option says otherwise."""
     options = {"identify": by_token, "readiness": Readiness(lambda: None), "metrics": Metrics(), **options}
     return wrap(app or behind(), **options)
 
@@ -57,14 +57,14 @@ def guarded(app: ASGIApp | None = None, **options: Any) -> ASGIApp:
 def ask(
     app: ASGIApp, method: str, path: str, *, client: tuple[str, int] = ("127.0.0.1", 5), **more: Any
 ) -> httpx.Response:
-    """Ask the application one thing."""
+    """Send one request to the application."""
     return asks(app, client=client)(method, path, **more)
 
 
 def asks(
     app: ASGIApp, *, client: tuple[str, int] = ("127.0.0.1", 5), base: str = "http://127.0.0.1"
 ) -> Callable[..., Any]:
-    """Return a way to ask the application, from that address."""
+    """Return a function that sends requests to the application from this client address."""
 
     def one(method: str, path: str, **more: Any) -> httpx.Response:
         async def asked() -> httpx.Response:

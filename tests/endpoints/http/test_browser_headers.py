@@ -1,4 +1,4 @@
-"""Browsers are told to do as little as possible with what they get."""
+"""Headers that restrict what browsers do with an answer."""
 
 import pytest
 from fastapi import FastAPI

@@ -1,4 +1,4 @@
-"""Over the wire, byte by byte: what two readers could take for different requests is never two requests here."""
+"""HTTP on the wire, byte by byte: bytes that two parsers could read as different requests never become two requests."""
 
 import socket
 import threading
@@ -28,7 +28,7 @@ Address = tuple[str, int]
 def listening(
     app: Any, limits: Limits = LIMITS, express: FastPath | None = None, *, behind_proxies: bool = False, **options: Any
 ) -> Iterator[Address]:
-    """Serve on a free port as the server does."""
+    """Serve on a free port with the server's connection class."""
     http = build_connection_class(limits, express, behind_proxies=behind_proxies)
     config = uvicorn.Config(app, port=0, http=http, ws="none", lifespan="off", log_level="critical", **options)
     server = uvicorn.Server(config)
@@ -44,7 +44,7 @@ def listening(
 
 
 class _Nothing:
-    """An endpoint that answers nothing at once."""
+    """A fast path that never answers."""
 
     def knows(self, target: bytes, secret: str) -> None:
         return None
@@ -55,7 +55,7 @@ class _Nothing:
 
 @pytest.fixture(scope="module", params=["usual", "express"])
 def address(request: pytest.FixtureRequest) -> Iterator[Address]:
-    """A server, also where each request is first looked at for the short way."""
+    """A server, without the fast path and with one that examines each request first."""
     short = FastPath(_Nothing(), of_principals(LIMITS), (), LIMITS) if request.param == "express" else None
     with listening(guarded(limits=LIMITS), express=short, server_header=False) as found:
         yield found
@@ -68,9 +68,9 @@ def exchange(
     end: bool = False,
     pause: float = 0.0,
 ) -> bytes:
-    """Send these pieces, and nothing after them if that is the `end`; return everything that comes until the server closes.
+    """Send these pieces, and return all answers until the server closes the connection; `end` closes the client's side.
 
-    `pause` are seconds between the pieces, so that each comes in a segment of its own.
+    `pause` is the time in seconds between the pieces, so that each arrives in a segment of its own.
     """
     with socket.create_connection(address, timeout=10) as plain, wrap(plain) as opened:
         gathered = b""
@@ -88,7 +88,7 @@ def exchange(
 
 
 def statuses(answers: bytes) -> list[int]:
-    """Return the statuses of the answers in what came."""
+    """Return the status codes of the answers."""
     return [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]]
 
 
@@ -112,7 +112,7 @@ class TestOneConnection:
         assert b'"body":"abcde"' in answers
 
     def test_a_refusal_reaches_a_client_that_still_sends_its_body(self, address: Address) -> None:
-        # Closed before the rest has come, it would be reset, and the answer lost.
+        # If the server closed the connection before the body has arrived, it would be reset, and the answer lost.
         head = b"POST /things HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n"
         with socket.create_connection(address, timeout=10) as client:
             client.sendall(head)
@@ -123,7 +123,7 @@ class TestOneConnection:
             assert client.recv(100).startswith(b"HTTP/1.1 413 ")
 
     def test_a_connection_continues_after_an_invalid_address(self, address: Address) -> None:
-        # Closed before the body has come, it would be reset, and the answer lost.
+        # If the server closed the connection before the body has arrived, it would be reset, and the answer lost.
         answers = exchange(address, b"POST /things/%00 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n", b"hi", LAST)
 
         assert statuses(answers) == [400, 200]
@@ -209,7 +209,7 @@ class TestOneConnection:
     def test_a_connection_ends_after_an_answer_that_did_not_wait_for_the_body(
         self, address: Address, request_line: bytes
     ) -> None:
-        # A client that leaves the body out sends its next request, a header of which would be read as a request.
+        # A client that omits the body sends its next request, a header of which the server would read as a request.
         note = b"GET /things/a HTTP/1.1\r\nHost: h\r\nX-Note: "
         head = b"%b HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
 
@@ -292,13 +292,13 @@ LARGE = 20_000_000
 
 
 async def large(_scope: Any, _receive: Any, send: Any) -> None:
-    """Answer with much at once."""
+    """Answer with a large body in one message."""
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(LARGE).encode())]})
     await send({"type": "http.response.body", "body": b"a" * LARGE})
 
 
 async def streamed(_scope: Any, _receive: Any, send: Any) -> None:
-    """Answer with as much, in pieces of one size."""
+    """Answer with a body of the same size in equal pieces."""
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(LARGE).encode())]})
     for left in reversed(range(LARGE // 100_000)):
         await send({"type": "http.response.body", "body": b"a" * 100_000, "more_body": left > 0})
@@ -352,7 +352,7 @@ class TestManyConnections:
             with socket.create_connection(address, timeout=10) as held:
                 held.sendall(b"GET /")
                 refused = exchange(address, b"")
-            until(lambda: statuses(exchange(address, LAST)) == [200], lambda: "nobody is served any more")
+            until(lambda: statuses(exchange(address, LAST)) == [200], lambda: "the server answers no request")
 
         assert statuses(refused) == [503]
         assert b"retry-after: 1" in refused
@@ -372,7 +372,7 @@ class TestWhateverIsSent:
     @settings(max_examples=150, deadline=None)
     @given(st.lists(PARTS, max_size=25))
     def test_arbitrary_bytes_never_cause_a_server_error(self, address: Address, parts: list[bytes]) -> None:
-        """Promise: no bytes make the server fail, and the next client is served as ever."""
+        """Promise: no bytes cause a server error, and the next client is served."""
         answers = exchange(address, b"".join(parts) + b"\r\n\r\n" + LAST, end=True)
 
         assert {status for status in statuses(answers) if status >= 500} == set()

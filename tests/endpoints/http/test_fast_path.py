@@ -1,4 +1,4 @@
-"""What is answered at once is answered as it would be the usual way; whatever is odd goes that way."""
+"""The fast path gives the same answers as the normal path, and leaves unusual requests to it."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ AT_ONCE = b"at once"
 
 
 class Door:
-    """Knows `ann`, and answers `/things/fast` at once unless the body says otherwise."""
+    """Authenticates `ann`, and answers `/things/fast` unless the body prevents it."""
 
     def knows(self, target: bytes, secret: str) -> str | None:
         return "p-ann" if (target, secret) == (b"/things/fast", "ann") else None
@@ -47,7 +47,7 @@ def served() -> Iterator[Served]:
 
 
 def post(body: bytes = b"{}", *, token: bytes = b"ann", more: bytes = b"") -> bytes:
-    """Return a request in bytes."""
+    """Return the bytes of a request."""
     return (
         b"POST /things/fast HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
         b"Authorization: Bearer %b\r\nContent-Length: %d\r\n%b\r\n%b" % (token, len(body), more, body)

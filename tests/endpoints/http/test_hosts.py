@@ -1,4 +1,4 @@
-"""`Host` is accepted where it is known to name this server, and has no effect where a public URL is configured."""
+"""The `Host` header: accepted if it names this server, and without effect if a public URL is configured."""
 
 import pytest
 from starlette.datastructures import URL

@@ -1,4 +1,4 @@
-"""What is too large, too slow, too deep, too often or not text goes no further, and is told why."""
+"""Limits of requests: size, time, nesting, rate and encoding; a request beyond one is refused with the reason."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Those who run it are told whether it lives, whether it is ready, and what it counts."""
+"""Probes and metrics for operators: liveness, readiness, and counters."""
 
 import pytest
 

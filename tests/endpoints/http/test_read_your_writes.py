@@ -1,4 +1,4 @@
-"""What is answered is never older than the question, and nobody waits for what is here."""
+"""Read your writes: an answer is never older than its question, and no request waits for entries that are already loaded."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def written(stores: Stores, *changes: Change) -> int:
 
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[tuple[Stores, Stores]]:
-    """The store of a folder with the small world, as two processes have it."""
+    """Two stores on one folder with the small organization, like those of two processes."""
     both = open_stores(tmp_path), open_stores(tmp_path)
     written(both[0], *small_organization.PEOPLE, *small_organization.THINGS)
     yield both
@@ -35,7 +35,7 @@ def stores(tmp_path: Path) -> Iterator[tuple[Stores, Stores]]:
 
 
 def opened(stores: Stores) -> tuple[Organizations, FreshnessBarrier]:
-    """The organization, opened and fresh."""
+    """Return the opened organization with its barrier, after a first wait."""
     organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)
     organizations.open(small_organization.ROOT)
     freshness = FreshnessBarrier(organizations)

@@ -1,4 +1,4 @@
-"""Each request has an id, and whatever goes wrong is told without the inside's words."""
+"""Each request has an id, and error messages reveal no internals."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""TLS as it is served: not below 1.2, and with the certificate that lies there now."""
+"""TLS of the server: version 1.2 or newer, with the certificate that is in the file now."""
 
 import asyncio
 import datetime as dt
@@ -21,7 +21,7 @@ START = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
 
 def issue(folder: Path, name: str, *, password: bytes | None = None) -> tuple[Path, Path]:
-    """Write a certificate of that name and its key over those that lie there."""
+    """Write a certificate with this name and its key, replacing those in the folder."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     certificate = (
@@ -43,13 +43,13 @@ def issue(folder: Path, name: str, *, password: bytes | None = None) -> tuple[Pa
 
 @contextmanager
 def served(certificate: Certificate) -> Iterator[Address]:
-    """Serve under TLS as the server does."""
+    """Serve with TLS, like the server."""
     with listening(guarded(), ssl_context_factory=build_context_factory(certificate)) as address:
         yield address
 
 
 def trusting(name: str | None = None, **versions: ssl.TLSVersion) -> Callable[[socket.socket], ssl.SSLSocket]:
-    """Return what makes a connection a TLS one, for a host of that name."""
+    """Return a function that wraps a connection in TLS, with this server name."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -59,7 +59,7 @@ def trusting(name: str | None = None, **versions: ssl.TLSVersion) -> Callable[[s
 
 
 def shown(address: Address, name: str | None = None) -> str:
-    """Return whom the certificate names that a new connection gets."""
+    """Return the name in the certificate that a new connection gets."""
     with socket.create_connection(address, timeout=10) as plain, trusting(name)(plain) as opened:
         certificate = x509.load_der_x509_certificate(opened.getpeercert(binary_form=True) or b"")
         return str(certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value)

@@ -1,4 +1,4 @@
-"""A privilege that is revoked while the files of a commit are written: the commit is refused, and its files are deleted."""
+"""A privilege that is revoked while a commit writes its files: the commit is refused, and its files are deleted."""
 
 from collections.abc import Iterator
 from pathlib import Path

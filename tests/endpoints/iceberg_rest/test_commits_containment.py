@@ -1,4 +1,4 @@
-"""A commit never brings another table's files, another place, another identity, or a lie about what it does."""
+"""Containment of commits: no files of other tables, no other location or identity, and no misleading operation."""
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ RULE = r"a file of the table is (outside of the table's location|reached by a sy
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[CatalogHarness]:
-    """`mallory` may do everything with `raw.mine` and `raw`, and nothing with `secret.salaries`."""
+    """`mallory` may do everything on `raw.mine` and `raw`, and nothing on `secret.salaries`."""
     with served(tmp_path) as made:
         admin = made.iceberg()
         for database in ("raw", "secret"):
@@ -92,7 +92,7 @@ def _commit(
     folder: str | None = None,
     operation: str = "append",
 ) -> httpx.Response:
-    """Commit a hand-made snapshot on top of the current one."""
+    """Commit a crafted snapshot on top of the current one."""
     parent = table.current_snapshot()
     assert parent is not None
     path = f"{folder or table.location() + '/metadata'}/{uuid.uuid4()}-list.avro"
@@ -124,7 +124,7 @@ def _kept(table: Table) -> list[ManifestFile]:
 
 
 class TestFiles:
-    """Every file of a table lies inside its own location."""
+    """Every file of a table is inside the table's own location."""
 
     def test_a_data_file_of_another_table_cannot_be_added(self, world: CatalogHarness) -> None:
         with pytest.raises(ForbiddenError, match=RULE):
@@ -315,7 +315,7 @@ class TestIdentityAndPlace:
 
 
 class TestStagedCreates:
-    """A staged create is bound to who staged it, to its name, and to its place."""
+    """A staged create is bound to its caller, its name and its location."""
 
     def _changes(self, metadata: dict[str, Any], **other: Any) -> list[dict[str, Any]]:
         return [
@@ -361,7 +361,7 @@ class TestStagedCreates:
         assert world.call("HEAD", "/namespaces/raw/tables/new").status_code == 404
         assert self._commit(world, "new", self._changes(metadata)).status_code == 200
         assert world.rights.find((*MINE[:-1], "new")) == metadata["table-uuid"]
-        # A client that has lost the answer asks again, and nothing more happens.
+        # A client that lost the answer may retry; the retry has no further effect.
         world.rights.allow(MALLORY, (*MINE[:-1], "new"), "table.select")
         assert (
             self._commit(world, "new", self._changes(metadata)).json()["metadata"]["table-uuid"]
@@ -381,7 +381,7 @@ class TestStagedCreates:
 
 
 class TestWhatACommitReallyDoes:
-    """Somebody who may only insert cannot remove rows by calling it an append."""
+    """A caller who may only insert cannot remove rows by declaring the commit an append."""
 
     def _refused(self, world: CatalogHarness, make: Callable[[Table], Sequence[ManifestFile]]) -> None:
         world.rights.allow("ina", MINE, "table.select", "table.insert")
@@ -449,7 +449,7 @@ def _create(world: CatalogHarness, **more: Any) -> httpx.Response:
 
 
 def _with_default(default: dict[str, Any], *, nested: bool = False) -> dict[str, Any]:
-    """Return a schema with a column that has this default, or a struct with a field that has it."""
+    """Return a schema with a column that has this default, or with a struct with such a field."""
     field = {"id": 3, "name": "told", "type": "string", "required": False, **default}
     within = {"id": 4, "name": "within", "type": {"type": "struct", "fields": [field]}, "required": False}
     return {**SCHEMA.model_dump(by_alias=True), "fields": [*SCHEMA.model_dump()["fields"], within if nested else field]}

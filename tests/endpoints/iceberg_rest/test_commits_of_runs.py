@@ -1,4 +1,4 @@
-"""What runs commit is noted with the commit itself."""
+"""The catalog records a run's commit together with the commit itself."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE TABLE ... AS SELECT beside other commits, as Iceberg's Java library sends it."""
+"""CREATE OR REPLACE TABLE ... AS SELECT concurrent with other commits, as Iceberg's Java library sends it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def world(tmp_path: Path) -> Iterator[CatalogHarness]:
 
 
 def begun_append(world: CatalogHarness) -> list[dict[str, object]]:
-    """Write the files of a commit, and return its updates, which are not sent yet."""
+    """Write the files of an append, and return its updates without sending them."""
     begun = world.iceberg().load_table("raw.t").transaction()
     begun.append(NEW)
     return [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in begun._updates]  # pyright: ignore[reportPrivateUsage]

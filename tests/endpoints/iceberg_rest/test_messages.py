@@ -1,4 +1,4 @@
-"""What a client of the catalog sends that is not of the form: the answer names the field, in plain words."""
+"""Malformed requests to the catalog: the answer names the field, in plain words."""
 
 import pytest
 

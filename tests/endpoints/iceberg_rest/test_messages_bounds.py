@@ -1,4 +1,4 @@
-"""What a request of the catalog may hold at most, and that a refusal changes nothing and is short."""
+"""Limits of requests to the catalog: a refusal changes nothing and is short."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
 
 
 def _refused(world: CatalogHarness, path: str, body: Any) -> str:
-    """Send a request that is a bad one, and return the words of the refusal. No metadata file comes of it."""
+    """Send an invalid request, and return the message of the refusal; check that no metadata file was written."""
     before = world.metadata_files()
     answer = world.call("POST", path, body)
     error = answer.json()["error"]

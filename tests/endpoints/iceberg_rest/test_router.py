@@ -1,4 +1,4 @@
-"""The Iceberg REST catalog with a real client, and by hand."""
+"""The Iceberg REST catalog, called by a real client and by crafted requests."""
 
 import contextlib
 import threading
@@ -53,7 +53,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]
 
 
 class TestWorkingWithTables:
-    """What a client does all day."""
+    """The usual operations of a client."""
 
     def test_a_client_appends_rows_and_reads_them_back(self, world: CatalogHarness) -> None:
         table = world.iceberg().create_table("raw.flights", SCHEMA)
@@ -134,7 +134,7 @@ class TestWorkingWithTables:
 
         catalog.purge_table("raw.flights")
 
-        # The answer does not wait for the files.
+        # The answer does not wait for the deletion of the files.
         for _ in range(100):
             if len(world.data_files()) == 1:
                 break
@@ -198,12 +198,12 @@ class TestWorkingWithTables:
 
         table = world.iceberg().load_table("raw.flights")
         assert table.scan().to_arrow().num_rows == 2 * len(acknowledged) >= 2
-        # The first file, and one for each commit: those that lost a race were removed.
+        # One file of the create, and one for each commit; the files of commits that lost a race were removed.
         assert len(world.metadata_files()) == 1 + len(acknowledged)
 
 
 class TestWhoMayDoWhat:
-    """Decisions come from the organization; the endpoint only turns them into answers."""
+    """The organization decides; the endpoint only converts decisions to answers."""
 
     @pytest.fixture(autouse=True)
     def _table(self, world: CatalogHarness) -> None:
@@ -391,7 +391,7 @@ def _do(world: CatalogHarness, token: str, verb: str) -> None:
 
 
 class TestByHand:
-    """Requests that no well-behaved client sends. None of them changes anything."""
+    """Requests that no correct client sends; none of them changes anything."""
 
     @pytest.fixture
     def world(self, shared: CatalogHarness) -> CatalogHarness:

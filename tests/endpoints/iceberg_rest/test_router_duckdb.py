@@ -1,4 +1,4 @@
-"""DuckDB's iceberg extension against the REST catalog, where it can be installed."""
+"""DuckDB's iceberg extension with the REST catalog, if the extension can be installed."""
 
 import os
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from tests.conftest import IN_CI
 from tests.lake.catalog_harness import ADMIN, LAKE, CatalogHarness, served
 
 FOLDER = os.environ.get("DUCKDB_EXTENSIONS", "")
-"""A folder that extensions are installed from instead of DuckDB's own network; `none` leaves this out."""
+"""The folder from which extensions are installed instead of DuckDB's own network; `none` skips these tests."""
 if FOLDER == "none":
     pytest.skip("DuckDB's iceberg extension was left out (DUCKDB_EXTENSIONS=none)", allow_module_level=True)
 
-import duckdb  # noqa: E402 (once loaded it complains at exit, for pages)
+import duckdb  # noqa: E402 (an import before the skip prints long errors at exit)
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 
 
 @pytest.fixture(scope="module")
 def duck() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with the extension; a visible skip that says why where it cannot be had, and a failure in CI."""
+    """DuckDB with the extension; without it, skip with the reason, or fail in CI."""
     connection = duckdb.connect()
     try:
         for extension in ("httpfs", "avro", "iceberg"):

@@ -1,4 +1,4 @@
-"""What the specification says besides tables: pages, versions, properties, metrics, retries, several tables at once."""
+"""The specification beyond single tables: pages, versions, properties, metrics, retries, commits of several tables."""
 
 import uuid
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ ROWS = pa.table({"n": [1, 2]})
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
-    """One world; each test has a database of its own in it."""
+    """One world for all tests; each test has a database of its own in it."""
     with served(tmp_path_factory.mktemp("world")) as made:
         yield made
 
@@ -269,7 +269,7 @@ class TestSeveralTablesAtOnce:
 
 
 class TestAgain:
-    """Somebody whose answer was lost sends the same again."""
+    """Retries of a client that lost the answer."""
 
     def test_a_retried_append_is_in_the_table_once(self, world: CatalogHarness, database: str) -> None:
         table = _table(world, database)
@@ -323,7 +323,7 @@ class TestAgain:
         for _ in range(2):
             assert world.call("DELETE", f"{tables}/u", **keys[2]).status_code == 204
 
-        # The key is of that person and that request; and what it made is gone by now.
+        # The key belongs to one caller and one request; and the table that it created does not exist any more.
         assert world.call("POST", tables, {**new, "name": "v"}, **keys[0]).status_code == 400
         assert world.call("POST", tables, new, **keys[0]).status_code == 404
         assert world.call("POST", tables, new, by="nobody", **keys[0]).status_code == 404
@@ -365,7 +365,7 @@ class TestAgain:
 
 
 def _appended(table: Table) -> dict[str, Any]:
-    """What a client sends to append rows, without sending it."""
+    """Return the request body with which a client appends rows, without sending it."""
     with table.transaction() as transaction:
         transaction.append(ROWS)
         updates, requirements = transaction._updates, transaction._requirements
@@ -392,7 +392,7 @@ class TestRegistering:
         back = world.iceberg().register_table((database, "back"), path)
 
         assert back.scan().to_arrow().num_rows == 2
-        # Its files are those of a table now.
+        # The files belong to a table now.
         again = world.call("POST", f"/namespaces/{database}/register", {"name": "more", "metadata-location": path})
         assert again.status_code == 403
 
@@ -447,7 +447,7 @@ class TestRegistering:
 
 
 class TestReplacing:
-    """`CREATE OR REPLACE TABLE` comes as a commit that begins the table anew."""
+    """`CREATE OR REPLACE TABLE` arrives as a commit that starts the table over."""
 
     def _replacing(self, table: Table) -> dict[str, Any]:
         return _commit(

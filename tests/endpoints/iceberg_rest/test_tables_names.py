@@ -1,4 +1,4 @@
-"""Names at the REST catalog: those that every engine can use, and no others."""
+"""Names at the REST catalog: only names that every engine can use are accepted."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What Iceberg's own Java library could not open is a bad request at the REST catalog, with what is wrong, and changes nothing."""
+"""Metadata that Iceberg's Java library cannot open: the REST catalog refuses it with the fault, and changes nothing."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ RANGE = "out of range"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
-    """One world, with a table of one snapshot and a view in it."""
+    """One world, with a table of one snapshot and with a view."""
     with served(tmp_path_factory.mktemp("world")) as made:
         made.iceberg().create_namespace("raw")
         made.iceberg().create_table("raw.t", SCHEMA).append(pa.table({"n": [1], "s": ["a"]}))
@@ -27,7 +27,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
 
 
 def called(world: CatalogHarness, path: str, body: dict[str, Any]) -> tuple[int, str]:
-    """Return the status of an answer, and its message."""
+    """Send a request; return the status and the message of the answer."""
     answer = world.call("POST", path, body)
     return answer.status_code, answer.json().get("error", {}).get("message", "")
 
@@ -90,7 +90,7 @@ def test_a_new_table_that_java_could_not_open_is_a_bad_request(
 
 
 def snapshot(world: CatalogHarness, **said: Any) -> list[dict[str, Any]]:
-    """Return the updates that add a snapshot of the rows that are there, and make it the current one."""
+    """Return the updates that add a snapshot of the existing rows, and make it the current one."""
     current = world.call("GET", "/namespaces/raw/tables/t").json()["metadata"]["snapshots"][0]
     made = {**current, "snapshot-id": 7, "sequence-number": 2, **said}
     return [{"action": "add-snapshot", "snapshot": made}, main(made["snapshot-id"])]

@@ -1,4 +1,4 @@
-"""Views at the REST catalog: with a real client, and by hand. They open nothing: their text is only a text."""
+"""Views at the REST catalog, with a real client and with crafted requests. A view grants nothing: it is only a text."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,7 +39,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]
 
 @pytest.fixture
 def world(shared: CatalogHarness) -> Iterator[CatalogHarness]:
-    """A world with one new view, in which nobody but the admin has any right."""
+    """A world with one new view, on which only the admin has privileges."""
     assert _create(shared).status_code == 200
     yield shared
     shared.rights.revoke_from_others()
@@ -63,7 +63,7 @@ def _commit(world: CatalogHarness, updates: list[dict[str, Any]], by: str = "adm
 
 
 def _replaced(sql: str) -> list[dict[str, Any]]:
-    """What Iceberg's Java client sends for `CREATE OR REPLACE VIEW`."""
+    """Return the updates with which Iceberg's Java client replaces a view."""
     return [
         {"action": "add-schema", "schema": SCHEMA.model_dump(), "last-column-id": 2},
         {"action": "add-view-version", "view-version": {**version(sql), "schema-id": -1, "version-id": 2}},
@@ -197,7 +197,7 @@ class TestRules:
 
 
 class TestRights:
-    """What each call needs, and that who lacks it learns no more than that, or nothing."""
+    """The privileges that each call needs; a refusal reveals no more than the missing privilege, or nothing at all."""
 
     @pytest.mark.parametrize("action", ["table.describe", "table.select"])
     def test_loading_a_view_needs_describe_or_select(self, world: CatalogHarness, action: str) -> None:

@@ -1,4 +1,4 @@
-"""Asking for access over HTTP: under any name, with the same answer, and approved by who may assign it."""
+"""Access requests over HTTP: under any name, with the same answer, and approved by users who may make the assignment."""
 
 from typing import Any
 

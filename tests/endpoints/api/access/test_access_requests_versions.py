@@ -1,4 +1,4 @@
-"""What an approver has read is what they approve: whatever an answer about an approval shows is part of its version."""
+"""Optimistic concurrency of approvals: every field that an approver reads is part of the version that they approve."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 FIXED = {"id", "action", "port", "consumer", "own"}
-"""What nothing changes about a record."""
+"""Fields of a record that nothing changes."""
 FOLLOWING = {"active", "waiting", "resource", "version", "revision"}
 """Fields that follow from other fields, from the time or from the version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """Replaces a document."""
+    """A command that replaces a document."""
 
     document: DocumentPut
     name: str = "document.rewrite"
@@ -35,7 +35,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Something that waits for approval, what its answer is, who reads it, and what changes each thing that it shows."""
+    """A record that waits for approval, its schema, its reader, and for each field that it shows a change of that field."""
 
     place: OrganizationClient
     path: str
@@ -130,7 +130,7 @@ KINDS = (access, change_request, request)
 
 
 def changing(found: Approval) -> Iterator[tuple[str, str]]:
-    """Change one thing after the other; yield its name and the version from before."""
+    """Make each change in turn; yield the name of its field and the version before it."""
     for field, change in found.changes.items():
         shown, before = found.read()
         change()

@@ -1,4 +1,4 @@
-"""Access to output ports over HTTP, from the request to the end of the agreement; and change requests."""
+"""Access to output ports over HTTP, from the request to the end of the agreement, and change requests."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PURPOSE = {"port": "orders.port", "purpose": "to know"}
 
 @pytest.fixture
 def mesh(make: Make) -> OrganizationClient:
-    """The team `shop` of ann owns `orders` with a port; ben and eve are members."""
+    """The team `shop`, which ann owns, owns `orders` with a port; ben and eve are members of the organization."""
     place = make("datamesh")
     for name in ("ann", "ben", "eve"):
         place.add(name)
@@ -136,17 +136,17 @@ class TestAccess:
 class TestChangeRequests:
     @pytest.fixture(autouse=True)
     def process(self, mesh: OrganizationClient) -> None:
-        """Changes have to be approved; ben is a member of the team too."""
+        """Require approval of changes, and add ben to the team."""
         root = mesh.control.snapshot.organization
         assert root
         mesh.control.execute(ChangeSetting(root, "change_process", "true"), None)
         mesh.give("ben", "member", "shop")
 
     def test_an_approved_change_is_applied_at_the_revision_of_its_approval(self, mesh: OrganizationClient) -> None:
-        change = {"resource": "orders", "name": "sales", "why": "as everybody says"}
+        change = {"resource": "orders", "name": "sales", "why": "the usual name"}
         id = mesh.create("/change-requests", change, by="ben")
         shown = mesh.call("ann", "GET", f"/change-requests/{id}").json()
-        assert (shown["change"], shown["why"], shown["author"]) == ({"name": "sales"}, "as everybody says", "ben")
+        assert (shown["change"], shown["why"], shown["author"]) == ({"name": "sales"}, "the usual name", "ben")
 
         foreseen = mesh.call("ann", "POST", f"/change-requests/{id}/approve", dry_run=True).json()["changes"]
         assert [each["change"] for each in foreseen] == ["ChangeDecided", "ResourceRenamed"]

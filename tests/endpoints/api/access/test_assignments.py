@@ -11,7 +11,7 @@ MODELS = tuple(PLACES)
 
 
 def furnished(make: Make, model: str) -> OrganizationClient:
-    """An organization with a place to assign something on, and vic in it."""
+    """An organization with the user vic and a resource to assign roles on."""
     acme = make(model)
     noun = {"nekt": "databases", "datamesh": "teams"}.get(model, "projects")
     made = acme.call("owner", "POST", f"/{noun}", {"name": PLACES[model].rpartition(".")[2]})

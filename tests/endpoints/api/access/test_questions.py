@@ -1,4 +1,4 @@
-"""Questions over HTTP: for oneself, about others, why, who, where, and what if."""
+"""Questions over HTTP: checks for the caller and for others, explanations, lists of principals and resources, and what if."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def acme(make: Make) -> OrganizationClient:
 
 
 def names(answer: Any) -> list[str]:
-    """Return the names in a list."""
+    """Return the names of the items in a list."""
     assert answer.status_code == 200, answer.text
     return [each["name"] for each in answer.json()["items"]]
 

@@ -1,4 +1,4 @@
-"""Which rules hold: projects and their models, roles, settings."""
+"""The governing rules of an organization over HTTP: projects and their models, roles, settings."""
 
 import pytest
 

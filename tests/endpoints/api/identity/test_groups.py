@@ -7,7 +7,7 @@ WITH_GROUPS = ("nekt", "y42", "onehouse")
 
 
 def crew(acme: OrganizationClient) -> str:
-    """Make the group `crew` and return its id."""
+    """Create the group `crew` and return its id."""
     made = acme.call("owner", "POST", "/groups", {"name": "crew"})
     assert made.status_code == 201, made.text
     return made.json()["id"]

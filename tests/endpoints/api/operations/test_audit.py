@@ -1,4 +1,4 @@
-"""The audit over HTTP: the log of changes and the kept decisions, in pages and in lines."""
+"""The audit over HTTP: the log of changes and the recorded decisions, in pages and as JSON lines."""
 
 import json
 import time
@@ -36,7 +36,7 @@ def entries(place: OrganizationClient, **query: Any) -> list[dict[str, Any]]:
 
 
 def denied(place: OrganizationClient, wait: float = 10, **query: Any) -> list[dict[str, Any]]:
-    """Return the decisions that are kept, as soon as there are any: they are written a moment after the answer."""
+    """Return the recorded decisions; wait for the first one, because they are written shortly after the answer."""
     deadline = time.monotonic() + wait
     while True:
         answer = place.call("owner", "GET", "/audit/decisions", **query)
@@ -214,7 +214,7 @@ def sent(world: DeploymentHarness, name: str, path: str) -> httpx.Response:
 
 
 def kept_in(world: DeploymentHarness, root: ResourceId) -> list[AuditRecord]:
-    """Return what the audit of a log has, newest first."""
+    """Return the audit records of a log, newest first."""
     until(lambda: world.deployment.audit.backlog == 0, lambda: "the audit is not written")
     return [each for _, each in world.deployment.stores.audit_records(root, AuditFilter(), limit=10_000)]
 
@@ -222,7 +222,7 @@ def kept_in(world: DeploymentHarness, root: ResourceId) -> list[AuditRecord]:
 class TestSecrets:
     @pytest.fixture
     def secrets(self, acme: OrganizationClient) -> list[str]:
-        """Every secret of the test."""
+        """Every secret that the test uses."""
         answer = acme.call("vic", "POST", "/tokens", {})
         assert answer.status_code == 201, answer.text
         acme.tokens["again"] = answer.json()["token"]

@@ -1,4 +1,4 @@
-"""Operators manage the organizations of a deployment; a suspended one answers nobody who is in it."""
+"""Operators manage the organizations of a deployment; a suspended organization refuses all its members."""
 
 import time
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _NUMBERS = count()
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    """A deployment of its own: what operators list is not what other tests make."""
+    """A deployment of its own, so that the lists of operators have no organizations of other tests."""
     with world_in(tmp_path_factory.mktemp("operated")) as opened:
         yield opened
 
@@ -42,7 +42,7 @@ def operator(world: DeploymentHarness) -> str:
 
 @pytest.fixture
 def acme(world: DeploymentHarness) -> OrganizationClient:
-    """An organization with a viewer of the database `raw`, and a table in that."""
+    """An organization with a viewer of the database `raw`, which has a table."""
     place = world.organization(f"acme-{next(_NUMBERS)}", "nekt")
     assert place.call("owner", "POST", "/databases", {"name": "raw"}).status_code == 201
     body = {"type": "table", "parent": "lake.raw", "name": "t"}
@@ -139,7 +139,7 @@ class TestOtherCallers:
     def test_an_owner_cannot_manage_organizations_nor_learn_which_exist(
         self, world: DeploymentHarness, acme: OrganizationClient
     ) -> None:
-        """By a token, by a login of a user, and by no credential: the same for what exists and what does not."""
+        """With a token, with a user's login and without a credential, existing and missing organizations get the same answer."""
         login_of_user = login(world, f"u{next(_NUMBERS)}")
         other = world.organization(f"hidden-{next(_NUMBERS)}", "nekt")
         names = (other.opened.id, other.address.removeprefix("/o/"), "nosuch")
@@ -351,7 +351,7 @@ class TestAReplica:
     def test_no_decision_on_a_replica_allows_once_a_suspension_has_returned(
         self, world: DeploymentHarness, operator: str, acme: OrganizationClient
     ) -> None:
-        """Promise 4: another process over the same store, which reads the newest revisions before it answers."""
+        """Promise 4: another process on the same store reads the newest revisions before it answers."""
         vic, table = acme.caller("vic"), acme.control.snapshot.find(("lake", "raw", "t"))
         assert table is not None
         question = Question(Caller(vic.principal, vic.token), "table.select", table.id)

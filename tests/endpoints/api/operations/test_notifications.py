@@ -1,4 +1,4 @@
-"""Notifications over HTTP: what waits for somebody, and what has become of what they asked for."""
+"""Notifications over HTTP: what waits for the caller's approval, and the results of the caller's own requests."""
 
 from pathlib import Path
 

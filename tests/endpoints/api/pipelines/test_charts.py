@@ -1,4 +1,4 @@
-"""Charts over HTTP: what runs have kept and what is asked anew, for who may read what it is of."""
+"""Charts over HTTP: stored rows of runs and newly executed queries, for callers who may read the inputs."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ PLAN = "== Analyzed Logical Plan ==\nSubqueryAlias lake.{0}\n\n== Optimized Logi
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    """Two tables; vic may see `raw.t`, ed may edit it, and only the owner knows of `secret.s`."""
+    """Two tables; vic may see `raw.t`, ed may edit it, and only the owner may discover `secret.s`."""
     with world_in(tmp_path_factory.mktemp("charts")) as opened:
         for database, table in (("raw", "t"), ("secret", "s")):
             body = {"type": "table", "parent": f"lake.{database}", "name": table}
@@ -43,7 +43,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 
 def definition(kind: str, name: str, table: str = "raw.t", **more: Any) -> dict[str, Any]:
-    """A SELECT of everything in a table."""
+    """Return a definition that selects everything in a table."""
     inputs = {"inputs": [f"lake.{table}"], "sql": f"SELECT * FROM lake.{table}"}
     return {"kind": kind, "name": name, **inputs, "chart": CHART, **more}
 
@@ -55,21 +55,21 @@ def save(world: DeploymentHarness, saved: dict[str, Any], by: str = "ed") -> htt
 
 
 def refusals(world: DeploymentHarness, path: str, *who: str) -> set[int]:
-    """The codes that these people get."""
+    """Return the status codes of the answers to these users."""
     return {world.call(each, "GET", f"/pipelines/{path}").status_code for each in who}
 
 
 class TestAVisualization:
     @pytest.fixture
     def shown(self, world: DeploymentHarness) -> str:
-        """A visualization of `raw.t` by ed, whose run has kept rows."""
+        """A visualization of `raw.t` by ed, with the stored rows of a run."""
         assert save(world, definition("visualization", "cars")).status_code == 200
         self.keep(world)
         return "cars"
 
     @staticmethod
     def keep(world: DeploymentHarness) -> None:
-        """Keep rows as a run of it does."""
+        """Store rows like a run of the visualization."""
         id = world.call("owner", "GET", "/pipelines/cars").json()["id"]
         row_saver(world.control, world.opened.store, RunId("run_1"), id)({**ROWS, "cut": False})
 
@@ -121,12 +121,12 @@ class TestAVisualization:
 
 
 UNWRITABLE = ("\x00", "\x01", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff")
-"""Characters that XML cannot hold. The library that draws charts ended the server at one of them."""
+"""Characters that XML cannot contain. The library that draws charts ended the server at one of them."""
 
 
 @contextmanager
 def drawn_by(world: DeploymentHarness, pool: BlockingPool) -> Iterator[None]:
-    """Have the world's charts drawn by this pool until the block ends."""
+    """Draw the charts of the world with this pool until the block ends."""
     before = world.app.state.deployed
     world.app.state.deployed = replace(before, charts=pool)
     try:
@@ -146,7 +146,7 @@ class TestAHostileChart:
 
     @staticmethod
     def picture(world: DeploymentHarness, id: str, *cells: Any, column: str = "c") -> httpx.Response:
-        """Return the chart of a run that has kept a row for each of these cells."""
+        """Return the chart of a run that stored a row for each of these cells."""
         rows = [[cell, 1] for cell in cells]
         kept = {"columns": [[column, "string"], ["n", "bigint"]], "rows": rows, "cut": False}
         row_saver(world.control, world.opened.store, RunId("run_1"), ResourceId(id))(kept)
@@ -156,7 +156,7 @@ class TestAHostileChart:
     def test_a_character_that_xml_cannot_hold_is_replaced_in_cells(
         self, world: DeploymentHarness, hostile: str
     ) -> None:
-        # A surrogate is in no document of a store.
+        # The store refuses documents with a surrogate.
         written = [each for each in UNWRITABLE if each != "\ud800"]
 
         answer = self.picture(world, hostile, *[f"a{each}b" for each in written], {"k\x01": ["v\x00"]})
@@ -237,7 +237,7 @@ class TestAHostileChart:
 
 @pytest.fixture
 def spark(world: DeploymentHarness) -> Iterator[DeploymentHarness]:
-    """The same with a Spark behind it, which is set by `has`."""
+    """The same deployment with a fake Spark, which `has` sets."""
     before = world.app.state.deployed
     yield world
     world.app.state.deployed = before
@@ -246,7 +246,7 @@ def spark(world: DeploymentHarness) -> Iterator[DeploymentHarness]:
 def has(
     world: DeploymentHarness, *batches: pa.RecordBatch, error: StatementError | None = None, at_once: int = 16
 ) -> FakeSpark:
-    """From now on every statement comes to this."""
+    """Execute all statements with this result from now on."""
     fake = FakeSpark(*batches, error=error)
     statements = StatementStore(fake, SqlLimits(at_once=at_once))
     world.app.state.deployed = replace(world.app.state.deployed, statements=statements, has_spark=lambda _: True)
@@ -256,7 +256,7 @@ def has(
 class TestASavedQuery:
     @pytest.fixture
     def kept(self, spark: DeploymentHarness) -> Iterator[str]:
-        """One of vic's."""
+        """A saved query of vic."""
         answer = save(spark, definition("saved_query", "mine"), "vic")
         assert answer.status_code == 200, answer.text
         yield "mine"

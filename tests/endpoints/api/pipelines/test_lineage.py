@@ -1,4 +1,4 @@
-"""Lineage over HTTP: what came of what, and OpenLineage's events, as far as each caller may see."""
+"""Lineage over HTTP: upstream and downstream tables, and OpenLineage events, limited to what each caller may discover."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ QUERY = {"kind": "query", "sql": "SELECT 1"}
 
 
 def ran(place: OrganizationClient, run: str, pipeline: str, read: str, wrote: str, at: float) -> None:
-    """Keep a run of a pipeline that read one table and wrote another."""
+    """Store a run of a pipeline that read one table and wrote another."""
     organization, touched = place.opened, RunAccessLog()
     touched.record(organization, RunId(run), [("table.select", read.split(".")), ("table.insert", wrote.split("."))])
     touched.record_columns(organization.store, RunId(run), wrote, {"delay": [(read, "late")]})
@@ -35,7 +35,7 @@ def ran(place: OrganizationClient, run: str, pipeline: str, read: str, wrote: st
 
 @pytest.fixture(scope="module")
 def acme(make: Make) -> OrganizationClient:
-    """Flights are read into delays, and those into a report; vic may see all of it, eve the flights and the delays."""
+    """Flights lead to delays, and delays to a report; vic may see all three, eve the flights and the delays."""
     place = make()
     for name in ("raw", "trusted", "board"):
         place.create("/databases", {"name": name})
@@ -89,7 +89,7 @@ class TestOfATable:
         assert hidden.json()["detail"].replace("report", "nothing") == missing.json()["detail"]
 
     def test_a_hidden_pipeline_does_not_appear_in_the_lineage(self, make: Make, acme: OrganizationClient) -> None:
-        """The second of its inputs hides it from eve, who sees both ends of what it did."""
+        """Its second input hides the pipeline from eve, although she may see the tables that the run read and wrote."""
         both = {"inputs": ["lake.trusted.delays", "lake.board.report"], "into": "lake.raw.flights"}
         saved = acme.call("owner", "PUT", "/pipelines/back", {**QUERY, "name": "back", **both})
         assert saved.status_code == 200, saved.text
@@ -121,7 +121,7 @@ class TestEvents:
         assert acme.call("vic", "GET", "/lineage/events", cursor="nonsense").status_code == 422
 
     def test_lineage_events_omit_hidden_inputs(self, acme: OrganizationClient) -> None:
-        """Of a run that really read more than its pipeline declares now."""
+        """The run read more tables than its pipeline declares now."""
         store = acme.opened.store
         touched = store.document("lineage", "run-clean")
         report = acme.opened.control.snapshot.find(("lake", "board", "report"))

@@ -20,7 +20,7 @@ def source(*streams: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def acme(make: Make, tmp_path: Path) -> OrganizationClient:
-    """An organization of `nekt` with the database `raw`, which ed may edit, `secret`, and a source that the owner saved."""
+    """An organization of `nekt` with `raw`, which ed may edit, `secret`, and a source that the owner saved."""
     place = make()
     for name in ("raw", "secret"):
         assert place.call("owner", "POST", "/databases", {"name": name}).status_code == 201
@@ -40,7 +40,7 @@ def shown(place: OrganizationClient, who: str = "ed") -> dict[str, Any]:
 
 
 def edges(place: OrganizationClient) -> dict[str, bool]:
-    """Return which tables the source's enabled and disabled layers stand for."""
+    """Return the output layers of the source, each with whether it is enabled."""
     found = place.control.snapshot.resources[ResourceId(shown(place)["id"])]
     return {edge.name: edge.enabled for edge in found.relations["output_layers"]}
 
@@ -164,7 +164,7 @@ class TestStates:
 
 
 class TestClusters:
-    """What runs execute on is one that operators have described."""
+    """Runs execute on a cluster that operators have configured."""
 
     def test_a_configured_cluster_is_used_under_a_model_without_clusters(self, acme: OrganizationClient) -> None:
         definition = {**source(stream("a")), "cluster": "embedded"}

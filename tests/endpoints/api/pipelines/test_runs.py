@@ -1,4 +1,4 @@
-"""Runs over HTTP: asked for, seen, read, cancelled and asked for again by exactly those who may."""
+"""Runs over HTTP: triggered, shown, read, cancelled and retried, each by exactly the users who may do it."""
 
 import base64
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.fakes.runs import begin, end, there
 
 
 def saved(place: OrganizationClient) -> ResourceId:
-    """Save a query from a table into one that is not there yet; ed may edit both, vic view them, eve neither."""
+    """Save a query from a table into a new one; ed may edit both, vic view them, and eve has no access."""
     place.create("/databases", {"name": "ran"})
     place.create("/resources", {"type": "table", "parent": "lake.ran", "name": "a"})
     tables = {"inputs": ["lake.ran.a"], "into": "lake.ran.b"}
@@ -49,7 +49,7 @@ def pipeline(acme: OrganizationClient) -> ResourceId:
 
 @pytest.fixture(scope="module")
 def home(world: DeploymentHarness) -> DeploymentHarness:
-    """The organization that has Spark here, with the same."""
+    """The organization that has Spark in these tests, with the same query."""
     saved(world)
     return world
 
@@ -335,7 +335,7 @@ class TestBackfill:
         assert (answer.status_code, answer.json()["type"]) == (409, "urn:headgate:problem:queue-full")
         assert f"has {queued} queued runs" in answer.json()["detail"]
         assert home.deployment.home.store.count_runs(RunFilter(states=("queued",))) == queued
-        # What the pipeline has room for tells nothing to a user who may not trigger it.
+        # A user who may not trigger the pipeline learns nothing about its queue.
         assert home.call("vic", "POST", f"/pipelines/delays/{path}", body).status_code == 403
 
     def test_a_backfill_requires_the_privilege_to_trigger_runs(self, home: DeploymentHarness) -> None:

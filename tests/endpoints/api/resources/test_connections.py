@@ -1,4 +1,4 @@
-"""Connections over HTTP: a secret goes in and never comes out."""
+"""Connections over HTTP: no answer contains a secret that was stored."""
 
 import json
 import socket

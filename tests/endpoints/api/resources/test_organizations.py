@@ -14,12 +14,12 @@ from headgate.store import open_stores
 from tests.app.deployment_harness import DeploymentHarness, settings_in, world_in
 from tests.endpoints.conftest import Make
 
-PASSWORD = "correct horse battery"  # noqa: S105 (everybody knows this one)
+PASSWORD = "correct horse battery"  # noqa: S105 (a test secret)
 
 
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    """A deployment whose model lets people begin organizations for their own domain."""
+    """A deployment whose model lets users create organizations for their own domain."""
     folder: Path = tmp_path_factory.mktemp("platform")
     stores = open_stores(settings_in(folder).folder)
     bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, time.time), "onehouse")
@@ -29,7 +29,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHar
 
 
 def login(world: DeploymentHarness, name: str) -> str:
-    """Make a user of the deployment with an address of their own, and log them in; returns the session's secret."""
+    """Create a user of the deployment with a domain of their own, and log them in; returns the session's secret."""
     logins = world.deployment.auth_services.authentication
     logins.register(name, login=name, password=PASSWORD, email=f"{name}@{name}.example", verified=True)
     return logins.log_in(name, PASSWORD, {}).secret
@@ -66,7 +66,7 @@ class TestTheOrganization:
     def test_a_rename_interrupted_after_the_deployment_log_can_be_completed(
         self, world: DeploymentHarness, make: Make
     ) -> None:
-        """A process has ended between the two logs."""
+        """The process ended between the writes to the two logs."""
         acme = make()
         name, id = f"{acme.address.removeprefix('/o/')}-half", acme.opened.id
         world.deployment.organizations.deployment.control.execute(RenameResource(id, name), None)

@@ -1,4 +1,4 @@
-"""Resources over HTTP: made, shown, changed, described and deleted, under each of the models."""
+"""Resources over HTTP: created, shown, changed, described and deleted, under each of the models."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def acme(make: Make) -> OrganizationClient:
 
 @pytest.fixture
 def mesh(make: Make) -> OrganizationClient:
-    """An organization of `datamesh` with a team and its product; ann owns the team, ben is a member."""
+    """An organization of `datamesh` with a team and its product; ann owns the team, ben is a member of the organization."""
     place = make("datamesh")
     place.add("ann")
     place.add("ben")
@@ -33,7 +33,7 @@ def mesh(make: Make) -> OrganizationClient:
 
 
 def made(place: OrganizationClient, type: str, parent: str, name: str, by: str = "owner", **more: Any) -> str:
-    """Make a resource and return its id."""
+    """Create a resource and return its id."""
     answer = place.call(by, "POST", "/resources", {"type": type, "parent": parent, "name": name, **more})
     assert answer.status_code == 201, answer.text
     return answer.json()["id"]

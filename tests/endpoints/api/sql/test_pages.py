@@ -1,4 +1,4 @@
-"""What one caller of SQL over HTTP can take of the server: bounded pages, made few at once, and bounded streams."""
+"""Limits of SQL over HTTP for one caller: the size of pages, and the number of pages and streams at once."""
 
 import asyncio
 import threading
@@ -23,12 +23,12 @@ __all__ = ["spark", "world"]
 
 MEBIBYTE = 1024**2
 MOST = 17 * MEBIBYTE
-"""No answer is larger: 16 MiB of rows, and what else is said of a statement."""
+"""The maximum size of an answer: 16 MiB of rows, and the other fields of a statement."""
 AT_ONCE = SqlLimits().at_once
 
 
 def booleans(rows: int, each: int) -> pa.RecordBatch:
-    """Lists of booleans: a bit each."""
+    """Lists of booleans, which take one bit each in Arrow."""
     lists = pa.ListArray.from_arrays(range(0, rows * each + 1, each), pa.repeat(True, rows * each))  # noqa: FBT003
     return pa.RecordBatch.from_arrays([lists], names=["a"])
 
@@ -39,7 +39,7 @@ def page(spark: Spark, id: str, who: str = "vic", **query: float) -> httpx.Respo
 
 
 def begun(spark: Spark, who: str = "vic", **body: Any) -> str:
-    """The id of a statement that has ended, and whose rows are kept."""
+    """Execute a statement until it has ended, and return its id; its rows are stored."""
     id = str(sent(spark, who, wait_seconds=0, **body).json()["id"])
     spark.made.last.go.set()
     assert spark.made.last.closed.wait(PATIENCE)
@@ -48,17 +48,17 @@ def begun(spark: Spark, who: str = "vic", **body: Any) -> str:
 
 
 def open_stream(spark: Spark, who: str = "vic") -> AbstractContextManager[httpx.Response]:
-    """A stream that is not read."""
+    """Open a stream without reading it."""
     headers = {"authorization": f"Bearer {spark.world.tokens[who]}", "accept": ARROW}
     return spark.world.http.stream("POST", "/api/v1/sql", json={"statement": "SELECT 1"}, headers=headers)
 
 
 class HeldJson:
-    """Has every page that has rows wait when it is written, until `go` is set."""
+    """Blocks the serialization of every page with rows until `go` is set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.written: list[str | None] = []
-        """The ids of the statements of these pages."""
+        """The statement id of each such page."""
         self.go = threading.Event()
         write = Statement.model_dump_json
 
@@ -79,7 +79,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldJson]:
 
 
 class Beside:
-    """Calls in threads of their own."""
+    """Calls in parallel threads."""
 
     def __init__(self, count: int, call: Callable[[], httpx.Response]) -> None:
         self.answers: list[httpx.Response] = []
@@ -231,7 +231,7 @@ class TestAPage:
 class TestStreams:
     @pytest.fixture
     def endless(self, spark: Spark) -> Spark:
-        """Every stream has more rows than go into the buffers of a connection."""
+        """The fake Spark with more rows in each stream than fit into the buffers of a connection."""
         spark.has(*[pa.RecordBatch.from_pydict({"n": list(range(100_000))})] * 80)
         return spark
 

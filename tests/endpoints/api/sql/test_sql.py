@@ -1,4 +1,4 @@
-"""SQL over HTTP at the endpoint: rows, Arrow, waiting, watching, ending, and what a refusal says."""
+"""SQL over HTTP: rows, Arrow, waiting, progress, cancellation, and the text of a refusal."""
 
 import threading
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ REFUSAL = (
 
 
 class Spark:
-    """What the statements of a test come to."""
+    """The fake Spark that executes the statements of a test."""
 
     def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
         self.made = FakeSpark()
 
     def has(self, *batches: pa.RecordBatch, limits: SqlLimits | None = None, **more: Any) -> FakeSpark:
-        """From now on every statement comes to this."""
+        """Execute all statements with this result from now on."""
         self.made = FakeSpark(*batches, **more)
         statements = StatementStore(self.made, limits or SqlLimits())
         self.world.app.state.deployed = replace(self.world.app.state.deployed, statements=statements)
@@ -37,7 +37,7 @@ class Spark:
 
     @property
     def wanted(self) -> StatementRequest:
-        """What was asked of it last."""
+        """The last request to the fake Spark."""
         return self.made.last.wanted
 
 
@@ -191,7 +191,7 @@ class TestAnArrowStream:
         assert [each.principal for each in spark.made.last.readers] == [spark.world.caller("vic").principal]
 
     def refuse(self, spark: Spark) -> None:
-        """Let the statement go on, to rows that are refused by now."""
+        """Continue the statement, whose rows are refused now."""
         spark.made.last.refused = StatementError(REFUSAL, "42501", None)
         spark.made.last.go.set()
 
@@ -339,7 +339,7 @@ class TestAStatementUnderWay:
         assert sent(spark, "ed", wait_seconds=0).status_code == 202
 
     def when_ended(self, spark: Spark, id: str, **query: int) -> dict[str, Any]:
-        """What is answered once it does not run any more."""
+        """Return the answer once the statement has ended."""
         for _ in range(400):
             answer = spark.world.call("vic", "GET", f"/sql/{id}", **query).json()
             if answer["state"] != "running":
@@ -375,7 +375,7 @@ class TestARefusal:
         assert "missing" not in problem
 
     def test_a_refusal_by_the_gateway_has_the_same_sqlstate(self, spark: Spark) -> None:
-        spark.has(error=StatementError("the right was taken away", None, "PERMISSION_DENIED"))
+        spark.has(error=StatementError("the privilege was revoked", None, "PERMISSION_DENIED"))
 
         assert sent(spark).json()["sqlstate"] == "42501"
 

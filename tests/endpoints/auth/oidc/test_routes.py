@@ -36,7 +36,7 @@ def client(fake: FakeProvider, **more: Any) -> ProviderClient:
 
 
 NO_TIMES = (float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 10**400, -(10**400))
-"""Numbers that Python reads from JSON, and that are no times."""
+"""Numbers that Python reads from JSON, and that are not valid times."""
 
 
 class TestAnIdentityToken:
@@ -211,13 +211,13 @@ class TestAProvider:
 
 
 class TestLoggingIn:
-    """A whole login: to the provider and back, as a browser goes."""
+    """Complete logins: the redirect to the provider and back, like in a browser."""
 
     def world(self, fake: FakeProvider, **more: Any) -> AuthHarness:
         return AuthHarness(provider=settings(fake, **more))
 
     def go(self, http: httpx.Client, *, next: str = "/console") -> httpx.Response:
-        """Log in; returns what we answer to who comes back."""
+        """Log in; returns the answer to the redirect from the provider."""
         sent = http.get("/oidc/login", params={"next": next})
         assert sent.status_code == 303, sent.text
         back = httpx.get(sent.headers["location"], trust_env=False, timeout=30)
@@ -253,14 +253,14 @@ class TestLoggingIn:
             assert http.get("/api/v1/session").json()["principal"] == ann
 
     def test_a_login_with_the_address_of_another_subject_is_refused(self, front: Front, fake: FakeProvider) -> None:
-        """Companies give an address to somebody new; the provider's own name for a person is never given again."""
+        """Companies give an email address to a new person, but the provider's subject of a person is never used again."""
         with front.serving(self.world(fake)) as http:
             assert self.go(http).status_code == 303
             fake.claims["sub"] = "2"
             assert self.go(http).status_code == 401
 
     def test_a_login_is_not_linked_to_a_user_with_an_unverified_address(self, front: Front, fake: FakeProvider) -> None:
-        """Or whoever registers with somebody's address waits until they log in, and is them."""
+        """Otherwise an attacker registers with a victim's address, waits for the victim's login, and shares the account."""
         world = self.world(fake, join=frozenset())
         world.auth_services.authentication.register("eve", email="ann@acme.com")
         with front.serving(world) as http:
@@ -277,7 +277,7 @@ class TestLoggingIn:
         assert len(world.auth_services.authentication.users()) == 1
 
     def test_a_login_can_be_finished_only_by_the_browser_that_began_it(self, front: Front, fake: FakeProvider) -> None:
-        """Or somebody else's code logs the victim in as them, or a stolen one the thief."""
+        """Otherwise an attacker's code logs the victim in as the attacker, or a stolen code logs the thief in."""
         with front.serving(self.world(fake)) as http:
             sent = http.get("/oidc/login")
             back = httpx.get(sent.headers["location"], trust_env=False, timeout=30).headers["location"]

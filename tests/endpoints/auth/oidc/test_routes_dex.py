@@ -1,4 +1,4 @@
-"""A login at a real provider, which is not of our making."""
+"""A login at a real provider that other people implemented."""
 
 import time
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ def test_a_user_logs_in_at_dex_before_and_after_its_keys_change(front: Front) ->
         world = AuthHarness(provider=Provider(issuer, CLIENT, SECRET, join=frozenset({"acme.com"}), refetch=0.0))
         world.now = time.time()
         first = _logged_in(front, world)
-    # Its keys are in its memory: a new process has new ones.
+    # Dex has its keys in memory, so that a new process has new ones.
     with running(program, callback, urlsplit(issuer).port or 0):
         assert _logged_in(front, world) == first
 
