@@ -1,4 +1,4 @@
-"""An organization under each shipped model, made by the deployment's own commands. Ids are the names."""
+"""An organization under each shipped model, created by the deployment's own commands. Ids are the names."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -44,7 +44,7 @@ BOT = PrincipalId("bot")
 
 
 class OrganizationHarness:
-    """One organization behind commands, with a clock that stands until it is set."""
+    """One organization behind commands, with a clock that the test sets."""
 
     def __init__(self, model: str, *, tree: str | None = None) -> None:
         self.now = 1_000.0
@@ -53,7 +53,7 @@ class OrganizationHarness:
         self.do(CreateOrganization(FOUNDER, "the founder", model, tree))
 
     def reopen(self) -> None:
-        """Read the log again, as after a restart."""
+        """Read the log again, like after a restart."""
         self.control = Control(self.store, MODELS, lambda: self.now)
 
     @property
@@ -61,7 +61,7 @@ class OrganizationHarness:
         return self.control.snapshot
 
     def do(self, *commands: Command, by: Caller | PrincipalId | None = None) -> Snapshot:
-        """Execute them, as the deployment if nobody is named."""
+        """Execute the commands, by default in the name of the deployment."""
         for command in commands:
             self.control.execute(command, Caller(by) if isinstance(by, str) else by)
         return self.facts
@@ -77,7 +77,7 @@ class OrganizationHarness:
         *,
         by: Caller | PrincipalId | None = None,
     ) -> None:
-        """Expect the refusal, and that nothing was written."""
+        """Check that the command is refused with this error, and that nothing was written."""
         before, bodies = self.store.head(), dict(self.store.bodies)
         with pytest.raises(CommandError, match=match) as refusal:
             self.do(command, by=by)
@@ -90,7 +90,7 @@ class OrganizationHarness:
         return self.control.ask(question).allowed
 
     def roles(self, subject: str, resource: str) -> set[str]:
-        """Return what a subject was assigned on a resource."""
+        """Return the roles that are assigned to a subject on a resource."""
         held = self.facts.assignments.get(PrincipalId(subject), {})
         return {role for role, place, _ in held if place == resource}
 
@@ -100,7 +100,7 @@ def edges(*targets: str) -> tuple[Edge, ...]:
 
 
 def resource(id: str, type: str, parent: str, **relations: str) -> CreateResource:
-    """A resource called as its id is, with one edge for each relation."""
+    """Return a command that creates a resource with its id as name, and with one edge for each relation."""
     named = {name: edges(target) for name, target in relations.items()}
     return CreateResource(ResourceId(id), type, ResourceId(parent), id, named)
 
@@ -119,7 +119,7 @@ def nekt() -> OrganizationHarness:
 
 
 def y42() -> OrganizationHarness:
-    """Members of the organization ann, ben and eve; a space with a module; the team `crew` and the key `bot`."""
+    """Organization members ann, ben and eve; a space with a module; the team `crew` and the key `bot`."""
     world = OrganizationHarness("y42")
     world.do(*(AddPrincipal(each, each, "member") for each in PEOPLE), CreateGroup(CREW, "the crew"))
     world.do(resource("space", "project", ROOT), resource("module", "module", "space"))

@@ -1,4 +1,4 @@
-"""The promises of docs/semantics.md that are about writing. Each docstring is a heading there."""
+"""The promises of docs/semantics.md about writes. Each docstring is a heading there."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ NEW, RUN = ResourceId("new"), RunId("run")
 
 
 class Names:
-    """Everybody is called as their id is."""
+    """A directory in which each subject's name is its id."""
 
     def name(self, subject: SubjectId) -> str:
         return subject
@@ -80,7 +80,7 @@ def _joined(through_group: bool) -> tuple[Change, ...]:  # noqa: FBT001
 
 
 class _Losing:
-    """Loses one race: another process writes these changes just before."""
+    """Loses one race: another process writes these changes just before the append."""
 
     def __init__(self, store: FakeStore, *changes: Change) -> None:
         self._store, self._changes = store, changes

@@ -77,8 +77,8 @@ class TestAssigning:
             (y42, ("editor", "space"), ("viewer", "space"), BEN),
             (y42, ("owner", ROOT), ("administrator", ROOT), BEN),
             (y42, ("owner", "space"), ("guest", "module"), BEN),
-            (onehouse, ("manager", "cluster"), ("user", "cluster"), EVE),  # who is not in the project
-            (onehouse, ("manager", "cluster"), ("user", "cluster"), CREW),  # whose manager has to agree
+            (onehouse, ("manager", "cluster"), ("user", "cluster"), EVE),  # not in the project
+            (onehouse, ("manager", "cluster"), ("user", "cluster"), CREW),  # its manager has to agree
             (datamesh, ("approver", "sales"), ("steward", "shop"), BEN),
         ],
     )
@@ -143,7 +143,8 @@ class TestAssigning:
         world.do(role(CREW, "member", "project"), role(ANN, "manager", CREW), role(ANN, "MANAGE", "one"))
         world.do(role(CREW, "SELECT", "one"), by=ANN)
 
-        # Whoever gives may shorten only what they may take: here both, and without MANAGE neither.
+        # Shortening an assignment needs the privilege to revoke it: ann may shorten this one, and without MANAGE could
+        # not.
         assert world.do(AssignRole(CREW, "SELECT", ResourceId("one"), 2_000.0), by=ANN)
         plan = world.preview(AssignRole(CREW, "SELECT", ResourceId("one"), 1_500.0), by=ANN)
         assert [each.question.action for each in plan.decisions] == ["assignment.add", "assignment.remove"]

@@ -1,4 +1,4 @@
-"""A move gives the caller nothing: neither on what is moved, nor on what lies below it or belongs to it."""
+"""Privilege escalation by moves: a move adds no privilege of the caller on the resource, below it, or on what belongs to it."""
 
 import pytest
 
@@ -15,7 +15,7 @@ INNER, OTHER = ResourceId("inner"), ResourceId("other")
 
 @pytest.fixture
 def world() -> OrganizationHarness:
-    """A payroll that belongs to a team of the shop. Ann moves teams of the shop, and approves access in a team of her own."""
+    """A payroll product of a team in the shop. Ann may move teams of the shop, and approves access in a team of her own."""
     world = OrganizationHarness("datamesh")
     world.do(AddPrincipal(ANN, "ann", "member"))
     world.do(resource("shop", "team", ROOT), resource("inner", "team", "shop"), resource("other", "team", ROOT))

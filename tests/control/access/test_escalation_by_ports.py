@@ -1,4 +1,4 @@
-"""An output port serves tables to whoever an agreement names: only who may give that away makes a port that does."""
+"""Privilege escalation by output ports: a port gives tables to agreements, so its creator needs the privilege to grant them."""
 
 import pytest
 
@@ -13,7 +13,7 @@ PORT = resource("port", "output_port", "product", serves="table")
 
 @pytest.fixture
 def world() -> OrganizationHarness:
-    """Onehouse's tables beside Data Mesh Manager's teams: ann is a project member, and an editor of the product's team."""
+    """Onehouse's tables and Data Mesh Manager's teams: ann is a project member, and an editor of the product's team."""
     world = OrganizationHarness("onehouse", tree="datamesh")
     world.do(AddPrincipal(ANN, "ann", "member"), resource("project", "project", ROOT), role(ANN, "member", "project"))
     world.do(

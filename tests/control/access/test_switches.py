@@ -50,7 +50,7 @@ class TestSettings:
         ("place", "setting", "value"),
         [
             (ROOT, "dream", "true"),
-            (ROOT, "source_roles", "true"),  # which is one of projects
+            (ROOT, "source_roles", "true"),  # a setting of projects
             ("project", "source_roles", "perhaps"),
         ],
     )

@@ -1,4 +1,4 @@
-"""Groups, users and service principals: how they come, change and go."""
+"""Groups, users and service principals: created, changed and deleted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who may know who is here, and what a name says to anybody else."""
+"""Visibility of subjects: which callers may discover a principal or group, and the answers to all others."""
 
 from collections.abc import Callable
 

@@ -31,7 +31,7 @@ def filed(
 
 
 def waiting(world: OrganizationHarness) -> dict[PrincipalId, tuple[RequestId, ...]]:
-    """Return the requests that wait for somebody."""
+    """Return the requests that wait for approval."""
     return {
         who: found
         for who in (FOUNDER, ANN, BEN, EVE)
@@ -123,7 +123,7 @@ class TestDeciding:
         world = onehouse()
         world.do(role(BEN, "MANAGE", "one"))
         world.do(filed(ResourceId("table")), by=EVE)
-        assert waiting(world) == {}  # first somebody has to bring her into the project
+        assert waiting(world) == {}  # first a manager has to add her to the project
 
         world.do(role(ANN, "admin", "project"))
         facts = world.do(ApproveRequest(R), by=ANN)

@@ -35,7 +35,7 @@ NEVER: float | None = None
 
 
 def world() -> OrganizationHarness:
-    """Ann approves for the team that owns the port, Ben may ask for the team `ops`."""
+    """Ann approves for the team that owns the port, and Ben may request access for the team `ops`."""
     made = datamesh()
     made.do(role(ANN, "approver", "shop"), role(BEN, "member", "ops"))
     return made

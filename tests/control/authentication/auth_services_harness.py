@@ -1,4 +1,4 @@
-"""A deployment with its own log and its logins, over a store in memory, with a clock that stands until it is set."""
+"""A deployment with its own log and its logins, over a store in memory, with a clock that the test sets."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,12 +12,12 @@ from tests.control.organization_harness import MODELS
 from tests.fakes.store import FakeStores
 
 FAST = Hashing(time=1, memory=8, lanes=1)
-PASSWORD = "correct horse battery"  # noqa: S105 (everybody knows this one)
+PASSWORD = "correct horse battery"  # noqa: S105 (a test secret)
 HOME = {"address": "192.0.2.1", "agent": "a test"}
 
 
 class Deployment:
-    """The deployment's log, and its logins; `replica` is another process on the same store."""
+    """The deployment's log and its logins; `replica` returns those of another process on the same store."""
 
     def __init__(self, **settings: Any) -> None:
         self.now = 1_000.0

@@ -1,4 +1,4 @@
-"""Secrets of runs: good while an attempt is under way, for whichever process asks, and not a moment longer."""
+"""Secrets of runs: valid for every process during an attempt, and invalid as soon as it ends."""
 
 import pytest
 
@@ -17,7 +17,7 @@ ROOT, RUN = ResourceId("organization"), RunId("run.of-1")
 
 
 class Attempts:
-    """One run of `admin`'s pipeline in a store that two processes share, with a clock that is set."""
+    """One run of `admin`'s pipeline in a store that two processes share, with a clock that the test sets."""
 
     def __init__(self) -> None:
         self.stores = FakeStores()
@@ -33,7 +33,7 @@ class Attempts:
 
 
 def known(stores: Stores, token: str) -> AuthenticatedPrincipal | None:
-    """Return whom another process takes the token for, which has never seen it."""
+    """Return the principal of the token in another process, which has not authenticated it before."""
     return Authenticator(stores, lambda _: None).authenticate(token)
 
 

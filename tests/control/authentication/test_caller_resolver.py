@@ -1,4 +1,4 @@
-"""One secret has one caller: at every endpoint, cached or looked up, in the organization that the request addresses."""
+"""One credential has one caller: at every endpoint, cached or not, in the organization that the request addresses."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def callers(deployment: DeploymentHarness) -> CallerResolver:
 
 
 def log_in(deployment: DeploymentHarness, *organizations: OrganizationClient) -> str:
-    """Return the session of a user of these organizations."""
+    """Return the session secret of a new user that is a member of these organizations."""
     accounts = deployment.deployment.auth_services.authentication
     accounts.register("ann", login="ann", password=PASSWORD, email="ann@acme.example", verified=True, principal=ANN)
     for each in organizations:

@@ -1,4 +1,4 @@
-"""A device that was let in is logged in once, and not by a login that has ended meanwhile."""
+"""An approved device gets one session, and none if the approving session has ended."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,7 +14,7 @@ NEW = "another horse entirely"
 
 
 class LetIn(NamedTuple):
-    """A device that the user Ann has let in."""
+    """A device that the user Ann has approved."""
 
     world: Deployment
     ann: PrincipalId

@@ -1,4 +1,4 @@
-"""Addresses are compared as the provider gave them; those that look alike are refused to a second user."""
+"""Email addresses are compared as the provider spelled them; a second user cannot have a look-alike address."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def known(email: str, subject: str = "s") -> ExternalIdentity:
 
 
 def kept_by_the_former_version(world: Deployment, email: str) -> PrincipalId:
-    """Make a user whose address is kept as before: under the folded text alone."""
+    """Create a user whose address is stored as by earlier versions: under the folded text only."""
     user = world.logins.register("former", email=email)
     world.store.put_document(DocumentPut("email", email, {"principal": user}))
     return user

@@ -143,7 +143,7 @@ class TestAWrongPassword:
         assert turns == [1]
 
     def test_a_login_that_is_refused_for_load_does_not_count_as_an_attempt(self) -> None:
-        """A flood of logins is refused at once, so that it does not hold everything else up."""
+        """A flood of logins is refused at once, so that it does not block other requests."""
         world = Deployment(hashing=replace(FAST, at_once=1, waiting=0), tries_of_name=AttemptLimit(1, 60.0))
         world.user("ann")
 
@@ -199,13 +199,13 @@ class _Counting:
 
 @cache
 def _standing() -> Deployment:
-    """One for all examples of a property."""
+    """Return one deployment for all examples of a property."""
     return Deployment()
 
 
 @dataclass(frozen=True)
 class _Erased:
-    """A command that erases a session."""
+    """A command that erases the document of a session."""
 
     session: str
     name: str = "erase"
@@ -239,7 +239,7 @@ class TestASession:
         assert world.logins.sessions.of(ann) == (second.session,)
 
     def test_an_erased_session_is_refused_at_once(self) -> None:
-        """Whatever erases it does not have to know of sessions."""
+        """The command that erases a session's document need not know about sessions."""
         world = Deployment()
         world.user("ann")
         started = log_in(world)
@@ -400,7 +400,7 @@ class TestCountingAttempts:
 
 
 def test_an_old_password_hash_that_is_written_late_allows_no_login() -> None:
-    """A hash is renewed outside the log; one that comes late must not bring the old password back."""
+    """Password hashes are renewed outside the log; a late write must not restore the old password."""
     world = Deployment()
     world.user("ann")
     ((id, old),) = world.store.documents("password").items()

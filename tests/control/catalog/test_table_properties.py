@@ -1,4 +1,4 @@
-"""One list says which properties a table may be given, with which values, whichever engine sets them."""
+"""One list decides which properties and values a table may have, whichever engine sets them."""
 
 import pytest
 

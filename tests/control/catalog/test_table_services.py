@@ -1,4 +1,4 @@
-"""What the run of a table service may do, decided anew each time by what making the service needs (MODELS 3.5)."""
+"""The privileges of a table service's run, decided at each call by those that its creation needs (MODELS 3.5)."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ REWRITE, EXPIRE = "rewrite_data_files", "expire_snapshots"
 
 @dataclass
 class Running:
-    """A service of `table` runs as ann, who uses the cluster and holds one privilege on `table`, another on `other`."""
+    """A service of `table` that runs as ann; she may use the cluster and holds one privilege on `table`, another on `other`."""
 
     world: OrganizationHarness
     gate: NameAuthorizer

@@ -1,4 +1,4 @@
-"""What can be behind a connection: parts that say where it is and can say nothing more."""
+"""The targets of connections: parts that name a place and cannot contain anything else."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The secrets of connections are encrypted, and a lost or changed key is said as what it is."""
+"""The secrets of connections are encrypted, and a lost or changed key is reported as such."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The key of the secrets is changed while they are used: each can be decrypted at every moment."""
+"""Rotation of the vault's key: every secret can be decrypted at every moment."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ SECRETS = {"c1": {"password": "one"}, "c2": {"password": "two"}}
 
 
 class Deployment:
-    """Two organizations, each with a connection, and the vault of both."""
+    """Two organizations with a connection each, and the vault of both."""
 
     def __init__(self, folder: Path) -> None:
         self.vault = Vault(folder / "secrets.key")
@@ -38,7 +38,7 @@ class Deployment:
         self.rotation = VaultRotation(self.organizations, self.vault)
 
     def decrypted(self) -> dict[str, object]:
-        """Return every secret."""
+        """Return every decrypted secret."""
         kept = [pair for each in self.organizations.list_all() for pair in each.store.documents(SECRET).items()]
         return {id: self.vault.decrypt(id, encrypted) for id, encrypted in kept}
 

@@ -1,4 +1,4 @@
-"""Rules for hosts: what they say, what they list, and what is wrong with them."""
+"""Rules for hosts: their syntax, the hosts that they allow, and messages about faults."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""Which addresses are public, and one form for each."""
+"""Which IP addresses are public, and the canonical form of each address."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""The decision about one folder, host or address."""
+"""The egress decision about one folder, host or address."""
 
 from ipaddress import ip_address
 from pathlib import PurePosixPath

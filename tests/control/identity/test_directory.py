@@ -39,7 +39,7 @@ def test_the_id_of_a_removed_user_is_no_name_of_another_user(change_case: Callab
     world.do(AddPrincipal(removed, "Zo\xeb", "member"), RemovePrincipal(removed))
 
     world.refuse(AddPrincipal(PrincipalId("new"), imposter, "member"), InvalidError, "the form of an id", by=FOUNDER)
-    # The deployment, and an earlier version, may have called a user so.
+    # The deployment, and an earlier version, may have created a user with this name.
     world.do(AddPrincipal(PrincipalId("new"), imposter, "member"))
 
     assert directory(world).find(imposter) is None

@@ -1,4 +1,4 @@
-"""Commands that are refused, each with its error, and commands that are accepted: one sentence and one line each."""
+"""Commands that are refused, each with its error, and commands that are accepted; each has one sentence and one line."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -90,76 +90,91 @@ Row = tuple[tuple[Change, ...], Caller | PrincipalId | None, Command, type[Comma
 
 REFUSALS: Mapping[str, Row] = {
     # Assignments
-    "a member gives nothing": ((EDITOR,), MEMBER, AssignRole(OTHER, "viewer", RAW), PermissionDeniedError),
-    "a manager gives no manager": ((MANAGER,), MEMBER, AssignRole(OTHER, "manager", RAW), PermissionDeniedError),
-    "a manager takes no manager": (
+    "a member assigns no role": ((EDITOR,), MEMBER, AssignRole(OTHER, "viewer", RAW), PermissionDeniedError),
+    "a manager does not assign manager": ((MANAGER,), MEMBER, AssignRole(OTHER, "manager", RAW), PermissionDeniedError),
+    "a manager does not revoke manager": (
         (MANAGER, assigned(OTHER, "manager", RAW)),
         MEMBER,
         RevokeRole(OTHER, "manager", RAW),
         PermissionDeniedError,
     ),
-    "a table's manager decides nothing on its database": (
+    "a table's manager assigns nothing on its database": (
         (assigned(MEMBER, "manager", FLIGHTS),),
         MEMBER,
         AssignRole(OTHER, "viewer", RAW),
         PermissionDeniedError,
     ),
-    "an admin makes no owner": ((), ADMIN, AssignRole(MEMBER, "owner", ROOT), PermissionDeniedError),
-    "an admin unmakes no owner": ((), ADMIN, RevokeRole(OWNER, "owner", ROOT), PermissionDeniedError),
+    "an admin does not assign owner": ((), ADMIN, AssignRole(MEMBER, "owner", ROOT), PermissionDeniedError),
+    "an admin does not revoke owner": ((), ADMIN, RevokeRole(OWNER, "owner", ROOT), PermissionDeniedError),
     "a group holds no organization role": ((), OWNER, AssignRole(ALL, "admin", ROOT), PermissionDeniedError),
-    "nobody outside the organization is given anything": (
+    "a principal outside the organization gets no role": (
         (),
         OWNER,
         AssignRole(STRANGER, "viewer", RAW),
         PermissionDeniedError,
     ),
-    "a role is assigned where the model puts it": ((), OWNER, AssignRole(MEMBER, "owner", RAW), PermissionDeniedError),
+    "a role is assigned only on a type that the model allows": (
+        (),
+        OWNER,
+        AssignRole(MEMBER, "owner", RAW),
+        PermissionDeniedError,
+    ),
     "pipelines take no assignments": ((), OWNER, AssignRole(MEMBER, "viewer", LOAD), PermissionDeniedError),
     "a role has to exist": ((), OWNER, AssignRole(MEMBER, "lord", RAW), InvalidError),
     "a subject has to exist": ((), OWNER, AssignRole(NEWCOMER, "viewer", RAW), NotFoundError),
-    "what is taken has to be held": ((), OWNER, RevokeRole(MEMBER, "viewer", RAW), NotFoundError),
+    "a revoked role has to be assigned": ((), OWNER, RevokeRole(MEMBER, "viewer", RAW), NotFoundError),
     "an assignment does not end before it begins": (
         (),
         OWNER,
         AssignRole(MEMBER, "viewer", RAW, NOW),
         InvalidError,
     ),
-    "the last owner stays": ((), OWNER, RevokeRole(OWNER, "owner", ROOT), InvalidError),
-    "the last owner stays though another one has an end": (
+    "the last owner cannot revoke the role": ((), OWNER, RevokeRole(OWNER, "owner", ROOT), InvalidError),
+    "the last owner without an end cannot revoke the role": (
         (assigned(ADMIN, "owner", ROOT, NOW + 1),),
         OWNER,
         RevokeRole(OWNER, "owner", ROOT),
         InvalidError,
     ),
-    "the last owner gets no end": ((), OWNER, AssignRole(OWNER, "owner", ROOT, NOW + 1), InvalidError),
+    "the last owner's role gets no end": ((), OWNER, AssignRole(OWNER, "owner", ROOT, NOW + 1), InvalidError),
     "nothing is assigned on a hidden table": ((), MEMBER, AssignRole(MEMBER, "viewer", SALARIES), NotFoundError),
-    # People and groups
-    "a member adds nobody": ((), MEMBER, AddPrincipal(NEWCOMER, "n", "member"), PermissionDeniedError),
+    # Users and groups
+    "a member adds no user": ((), MEMBER, AddPrincipal(NEWCOMER, "n", "member"), PermissionDeniedError),
     "an admin adds no owner": ((), ADMIN, AddPrincipal(NEWCOMER, "n", "owner"), PermissionDeniedError),
-    "a newcomer gets a role of the organization": (
+    "a new user gets only a role of the organization": (
         (),
         ADMIN,
         AddPrincipal(NEWCOMER, "n", "viewer"),
         PermissionDeniedError,
     ),
-    "a newcomer gets a role that exists": ((), None, AddPrincipal(NEWCOMER, "n", "lord"), InvalidError),
-    "nobody is added twice": ((), ADMIN, AddPrincipal(MEMBER, "m", "member"), AlreadyExistsError),
-    "no newcomer has a group's id": ((), ADMIN, AddPrincipal(PrincipalId(ALL), "n", "member"), AlreadyExistsError),
-    "a member removes nobody": ((), MEMBER, RemovePrincipal(OTHER), PermissionDeniedError),
+    "a new user gets only a role that exists": ((), None, AddPrincipal(NEWCOMER, "n", "lord"), InvalidError),
+    "a user is not added twice": ((), ADMIN, AddPrincipal(MEMBER, "m", "member"), AlreadyExistsError),
+    "a new user cannot have a group's id": (
+        (),
+        ADMIN,
+        AddPrincipal(PrincipalId(ALL), "n", "member"),
+        AlreadyExistsError,
+    ),
+    "a member removes no user": ((), MEMBER, RemovePrincipal(OTHER), PermissionDeniedError),
     "an admin removes no owner": ((), ADMIN, RemovePrincipal(OWNER), PermissionDeniedError),
-    "nobody removes themselves": ((), OWNER, RemovePrincipal(OWNER), InvalidError),
-    "who is removed has to be there": ((), OWNER, RemovePrincipal(NEWCOMER), NotFoundError),
-    "an owner with an end does not remove the last one": (
+    "an owner does not remove themselves": ((), OWNER, RemovePrincipal(OWNER), InvalidError),
+    "a removed user has to exist": ((), OWNER, RemovePrincipal(NEWCOMER), NotFoundError),
+    "an owner with an end does not remove the last owner without one": (
         (assigned(ADMIN, "owner", ROOT, NOW + 1),),
         ADMIN,
         RemovePrincipal(OWNER),
         InvalidError,
     ),
-    "a member makes no group": ((), MEMBER, CreateGroup(GroupId("new"), "new"), PermissionDeniedError),
-    "no group has somebody's id": ((), ADMIN, CreateGroup(GroupId(OWNER), "new"), AlreadyExistsError),
-    "a hidden group is as missing": ((), MEMBER, ChangeMembership(CREW, MEMBER, member=True), NotFoundError),
-    "nobody changes All": ((), OWNER, ChangeMembership(ALL, MEMBER, member=False), PermissionDeniedError),
-    "nobody renames All": ((), OWNER, RenameGroup(ALL, "everybody"), PermissionDeniedError),
+    "a member creates no group": ((), MEMBER, CreateGroup(GroupId("new"), "new"), PermissionDeniedError),
+    "a new group cannot have a user's id": ((), ADMIN, CreateGroup(GroupId(OWNER), "new"), AlreadyExistsError),
+    "a hidden group counts as missing": ((), MEMBER, ChangeMembership(CREW, MEMBER, member=True), NotFoundError),
+    "an owner does not change the members of All": (
+        (),
+        OWNER,
+        ChangeMembership(ALL, MEMBER, member=False),
+        PermissionDeniedError,
+    ),
+    "an owner does not rename All": ((), OWNER, RenameGroup(ALL, "everybody"), PermissionDeniedError),
     "a group has to exist": ((), OWNER, RenameGroup(GroupId("gone"), "new"), NotFoundError),
     "a new member of a group has to exist": (
         (),
@@ -168,46 +183,61 @@ REFUSALS: Mapping[str, Row] = {
         PermissionDeniedError,
     ),
     # Tokens
-    "nobody makes another's token": ((), MEMBER, new_token(OTHER), PermissionDeniedError),
-    "an admin makes no owner's token": ((), ADMIN, new_token(OWNER), PermissionDeniedError),
-    "a run makes no token": ((ADMINS_RUN,), AS_RUN, new_token(ADMIN), InvalidError),
+    "a member creates no token of another user": ((), MEMBER, new_token(OTHER), PermissionDeniedError),
+    "an admin creates no token of an owner": ((), ADMIN, new_token(OWNER), PermissionDeniedError),
+    "a run creates no token": ((ADMINS_RUN,), AS_RUN, new_token(ADMIN), InvalidError),
     "a token does not end before it begins": ((), MEMBER, new_token(MEMBER, NOW), InvalidError),
-    "a token's id is new": ((TokenIssued(TOKEN, OWNER),), MEMBER, new_token(MEMBER), AlreadyExistsError),
-    "a token that ends makes none that does not": (
+    "a new token needs a new id": ((TokenIssued(TOKEN, OWNER),), MEMBER, new_token(MEMBER), AlreadyExistsError),
+    "a token with an end creates no token without an end": (
         (TokenIssued(TOKEN, MEMBER, NOW + 1),),
         Caller(MEMBER, TOKEN),
         new_token(MEMBER, id=TokenId("longer")),
         InvalidError,
     ),
-    "nobody ends another's token": ((TokenIssued(TOKEN, OWNER),), MEMBER, RevokeToken(TOKEN), PermissionDeniedError),
-    "an admin ends no owner's token": ((TokenIssued(TOKEN, OWNER),), ADMIN, RevokeToken(TOKEN), PermissionDeniedError),
-    "a token has to exist": ((), OWNER, RevokeToken(TOKEN), NotFoundError),
-    "a token of somebody who left is nobody": (
+    "a member revokes no token of another user": (
+        (TokenIssued(TOKEN, OWNER),),
+        MEMBER,
+        RevokeToken(TOKEN),
+        PermissionDeniedError,
+    ),
+    "an admin revokes no token of an owner": (
+        (TokenIssued(TOKEN, OWNER),),
+        ADMIN,
+        RevokeToken(TOKEN),
+        PermissionDeniedError,
+    ),
+    "a revoked token has to exist": ((), OWNER, RevokeToken(TOKEN), NotFoundError),
+    "a token of a removed user has no caller": (
         (TokenIssued(TOKEN, MEMBER), PrincipalRemoved(MEMBER)),
         Caller(MEMBER, TOKEN),
         new_table("t"),
         CallerGoneError,
     ),
-    "another's token is nobody": ((TokenIssued(TOKEN, OWNER),), Caller(MEMBER, TOKEN), new_table("t"), CallerGoneError),
+    "a user with another user's token is no caller": (
+        (TokenIssued(TOKEN, OWNER),),
+        Caller(MEMBER, TOKEN),
+        new_table("t"),
+        CallerGoneError,
+    ),
     # Databases and tables
-    "a manager makes no database": (
+    "a manager creates no database": (
         (MANAGER,),
         MEMBER,
         CreateResource(NEW, "database", LAKE, "new"),
         PermissionDeniedError,
     ),
-    "a viewer makes no table": ((assigned(MEMBER, "viewer", RAW),), MEMBER, new_table("new"), PermissionDeniedError),
-    "a table's editor makes no table": (
+    "a viewer creates no table": ((assigned(MEMBER, "viewer", RAW),), MEMBER, new_table("new"), PermissionDeniedError),
+    "a table's editor creates no table": (
         (assigned(MEMBER, "editor", FLIGHTS),),
         MEMBER,
         new_table("new"),
         PermissionDeniedError,
     ),
-    "a table's name is free": ((), OWNER, new_table("flights"), AlreadyExistsError),
-    "a table's id is new": ((EDITOR,), MEMBER, new_table("new", id=SALARIES), AlreadyExistsError),
-    "a table is not made over the organization": ((EDITOR,), MEMBER, new_table("new", id=ROOT), AlreadyExistsError),
-    "no table is made in a hidden database": ((EDITOR,), MEMBER, new_table("new", SECRET), NotFoundError),
-    "no table is made in a table": ((), OWNER, new_table("new", FLIGHTS), PermissionDeniedError),
+    "a new table needs a free name": ((), OWNER, new_table("flights"), AlreadyExistsError),
+    "a new table needs a new id": ((EDITOR,), MEMBER, new_table("new", id=SALARIES), AlreadyExistsError),
+    "a new table cannot have the organization's id": ((EDITOR,), MEMBER, new_table("new", id=ROOT), AlreadyExistsError),
+    "no table is created in a hidden database": ((EDITOR,), MEMBER, new_table("new", SECRET), NotFoundError),
+    "no table is created in a table": ((), OWNER, new_table("new", FLIGHTS), PermissionDeniedError),
     "an editor drops no table": ((EDITOR,), MEMBER, DropTable(FLIGHTS), PermissionDeniedError),
     "no hidden table is dropped": ((MANAGER,), MEMBER, DropTable(SALARIES), NotFoundError),
     "no missing table is dropped": ((), OWNER, DropTable(NEW), NotFoundError),
@@ -221,7 +251,7 @@ REFUSALS: Mapping[str, Row] = {
         PermissionDeniedError,
     ),
     # Connections
-    "a member makes no connection": (
+    "a member creates no connection": (
         (EDITOR,),
         MEMBER,
         CreateConnection(NEW, PROJECT, "new", Folder("/data")),
@@ -233,10 +263,10 @@ REFUSALS: Mapping[str, Row] = {
         CreateConnection(NEW, PROJECT, "new", Folder("data")),
         InvalidError,
     ),
-    "who is lent a connection does not delete it": ((LENT,), MEMBER, DeleteConnection(PLACE), PermissionDeniedError),
+    "a user of a connection does not delete it": ((LENT,), MEMBER, DeleteConnection(PLACE), PermissionDeniedError),
     "no hidden connection is deleted": ((), MEMBER, DeleteConnection(PLACE), NotFoundError),
     # Pipelines and runs
-    "a viewer makes no query": (
+    "a viewer creates no query": (
         (assigned(MEMBER, "viewer", RAW),),
         MEMBER,
         new_pipeline(DELAYS_RELATIONS),
@@ -248,19 +278,19 @@ REFUSALS: Mapping[str, Row] = {
         new_pipeline({"inputs": edges(FLIGHTS)}),
         PermissionDeniedError,
     ),
-    "a query reads what its maker may edit": (
+    "a query reads only tables that its creator may edit": (
         (EDITOR, assigned(MEMBER, "viewer", SECRET)),
         MEMBER,
         new_pipeline({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}),
         PermissionDeniedError,
     ),
-    "an editor of its tables lets no query write a new one": (
+    "an editor of a query's tables cannot let it write a new table": (
         (assigned(MEMBER, "editor", FLIGHTS), assigned(MEMBER, "editor", PLANES)),
         MEMBER,
         new_pipeline({**DELAYS_RELATIONS, "outputs": edges(RAW)}, "query", DELAYS),
         PermissionDeniedError,
     ),
-    "an editor of its tables lets no query read another": (
+    "an editor of a query's tables cannot let it read another table": (
         (EDITOR, assigned(MEMBER, "viewer", SALARIES)),
         MEMBER,
         new_pipeline({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}, "query", DELAYS),
@@ -285,13 +315,13 @@ REFUSALS: Mapping[str, Row] = {
         NotFoundError,
     ),
     "a relation has to exist": ((), OWNER, new_pipeline({**DELAYS_RELATIONS, "friends": edges(FLIGHTS)}), InvalidError),
-    "a source needs the connection to be lent": (
+    "a source needs the use of its connection": (
         (EDITOR,),
         MEMBER,
         new_pipeline(LOAD_RELATIONS, "source"),
         NotFoundError,
     ),
-    "an editor takes over no source without its connection": (
+    "an editor does not change a source without the use of its connection": (
         (EDITOR,),
         MEMBER,
         new_pipeline(LOAD_RELATIONS, "source", LOAD),
@@ -299,8 +329,8 @@ REFUSALS: Mapping[str, Row] = {
     ),
     "a pipeline does not change its kind": ((), OWNER, new_pipeline(DELAYS_RELATIONS, "query", LOAD), NotFoundError),
     "a pipeline is of a known kind": ((), OWNER, new_pipeline(DELAYS_RELATIONS, "dream"), InvalidError),
-    "a pipeline is saved by somebody": ((), None, new_pipeline(DELAYS_RELATIONS), InvalidError),
-    "a pipeline's name is free": ((), OWNER, new_pipeline(DELAYS_RELATIONS, title="load"), AlreadyExistsError),
+    "a pipeline is not saved without a caller": ((), None, new_pipeline(DELAYS_RELATIONS), InvalidError),
+    "a new pipeline needs a free name": ((), OWNER, new_pipeline(DELAYS_RELATIONS, title="load"), AlreadyExistsError),
     "an editor deletes no pipeline": ((EDITOR,), MEMBER, DeletePipeline(DELAYS), PermissionDeniedError),
     "a viewer starts no run": (
         (assigned(MEMBER, "viewer", RAW),),
@@ -315,23 +345,28 @@ REFUSALS: Mapping[str, Row] = {
         QueueRun(RUN, DELAYS),
         NotFoundError,
     ),
-    "nobody puts another definition under a run": (
+    "a definition is not replaced during a run": (
         (RunStarted(RunId("first"), DELAYS, ADMIN),),
         OWNER,
         new_pipeline(DELAYS_RELATIONS, "query", DELAYS),
         InvalidError,
     ),
-    "a run's id is new": ((ADMINS_RUN,), OWNER, QueueRun(RUN, DELAYS), AlreadyExistsError),
-    "nobody begins a run but the deployment": ((), OWNER, StartRun(QUEUED, "w", 2.0, "secret"), InvalidError),
-    "nobody ends a run but the deployment": ((ADMINS_RUN,), OWNER, EndRun(RUNNING, "failed"), InvalidError),
-    "an ended run is nobody": ((), AS_RUN, new_table("flights"), CallerGoneError),
-    "a run does not act for another": ((ADMINS_RUN,), Caller(OWNER, run=RUN), DropTable(PLANES), CallerGoneError),
-    "a run makes the declared table only": ((ADMINS_RUN,), AS_RUN, new_table("more"), InvalidError),
-    "a run makes no table elsewhere": ((ADMINS_RUN,), AS_RUN, new_table("flights", SECRET), NotFoundError),
+    "a new run needs a new id": ((ADMINS_RUN,), OWNER, QueueRun(RUN, DELAYS), AlreadyExistsError),
+    "only the deployment begins a run": ((), OWNER, StartRun(QUEUED, "w", 2.0, "secret"), InvalidError),
+    "only the deployment ends a run": ((ADMINS_RUN,), OWNER, EndRun(RUNNING, "failed"), InvalidError),
+    "an ended run is no caller": ((), AS_RUN, new_table("flights"), CallerGoneError),
+    "a run acts only for its run-as principal": (
+        (ADMINS_RUN,),
+        Caller(OWNER, run=RUN),
+        DropTable(PLANES),
+        CallerGoneError,
+    ),
+    "a run creates only the declared table": ((ADMINS_RUN,), AS_RUN, new_table("more"), InvalidError),
+    "a run creates no table in another database": ((ADMINS_RUN,), AS_RUN, new_table("flights", SECRET), NotFoundError),
     "a run drops nothing": ((ADMINS_RUN,), AS_RUN, DropTable(FLIGHTS), PermissionDeniedError),
     "a run renames nothing": ((ADMINS_RUN,), AS_RUN, RenameTable(FLIGHTS, RAW, "new"), PermissionDeniedError),
-    "a run gives nothing": ((ADMINS_RUN,), AS_RUN, AssignRole(MEMBER, "viewer", FLIGHTS), PermissionDeniedError),
-    "a run adds nobody": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "n", "member"), PermissionDeniedError),
+    "a run assigns no role": ((ADMINS_RUN,), AS_RUN, AssignRole(MEMBER, "viewer", FLIGHTS), PermissionDeniedError),
+    "a run adds no user": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "n", "member"), PermissionDeniedError),
     "a run saves no pipeline": (
         (ADMINS_RUN,),
         AS_RUN,
@@ -340,17 +375,17 @@ REFUSALS: Mapping[str, Row] = {
     ),
     "a run starts no run": ((ADMINS_RUN,), AS_RUN, QueueRun(RunId("second"), DELAYS), NotFoundError),
     # The organization
-    "an organization is made by the deployment": ((), OWNER, CreateOrganization(OWNER, "o", "nekt"), InvalidError),
-    "there is one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), AlreadyExistsError),
+    "only the deployment creates an organization": ((), OWNER, CreateOrganization(OWNER, "o", "nekt"), InvalidError),
+    "a log has only one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), AlreadyExistsError),
 }
 
 
 ALLOWED: Mapping[str, tuple[tuple[Change, ...], Caller | PrincipalId | None, Command]] = {
-    "a manager gives editor": ((MANAGER,), MEMBER, AssignRole(OTHER, "editor", FLIGHTS)),
-    "a manager gives to a group": ((MANAGER,), MEMBER, AssignRole(ALL, "viewer", RAW)),
-    "an admin gives manager": ((), ADMIN, AssignRole(OTHER, "manager", RAW)),
-    "an owner makes an owner": ((), OWNER, AssignRole(ADMIN, "owner", ROOT)),
-    "an owner leaves when there is another": (
+    "a manager assigns editor": ((MANAGER,), MEMBER, AssignRole(OTHER, "editor", FLIGHTS)),
+    "a manager assigns a role to a group": ((MANAGER,), MEMBER, AssignRole(ALL, "viewer", RAW)),
+    "an admin assigns manager": ((), ADMIN, AssignRole(OTHER, "manager", RAW)),
+    "an owner assigns owner": ((), OWNER, AssignRole(ADMIN, "owner", ROOT)),
+    "an owner revokes their role if there is another owner": (
         (assigned(ADMIN, "owner", ROOT),),
         OWNER,
         RevokeRole(OWNER, "owner", ROOT),
@@ -360,19 +395,19 @@ ALLOWED: Mapping[str, tuple[tuple[Change, ...], Caller | PrincipalId | None, Com
     "an owner removes an owner": ((assigned(ADMIN, "owner", ROOT),), OWNER, RemovePrincipal(ADMIN)),
     "an admin changes a group": ((), ADMIN, ChangeMembership(CREW, MEMBER, member=True)),
     "an admin renames a group": ((), ADMIN, RenameGroup(CREW, "new")),
-    "everybody makes their own token": ((), MEMBER, new_token(MEMBER)),
-    "an admin makes a member's token": ((), ADMIN, new_token(MEMBER)),
-    "a token that ends makes one that ends sooner": (
+    "a member creates their own token": ((), MEMBER, new_token(MEMBER)),
+    "an admin creates a token of a member": ((), ADMIN, new_token(MEMBER)),
+    "a token with an end creates a token with an earlier end": (
         (TokenIssued(TOKEN, MEMBER, NOW + 2),),
         Caller(MEMBER, TOKEN),
         new_token(MEMBER, NOW + 1, TokenId("shorter")),
     ),
-    "everybody ends their own token": ((TokenIssued(TOKEN, MEMBER),), MEMBER, RevokeToken(TOKEN)),
-    "an editor makes a table": ((EDITOR,), MEMBER, new_table("new")),
+    "a member revokes their own token": ((TokenIssued(TOKEN, MEMBER),), MEMBER, RevokeToken(TOKEN)),
+    "an editor creates a table": ((EDITOR,), MEMBER, new_table("new")),
     "a manager drops a table": ((MANAGER,), MEMBER, DropTable(FLIGHTS)),
     "a manager renames a table": ((MANAGER,), MEMBER, RenameTable(FLIGHTS, RAW, "new")),
-    "an editor makes a query": ((EDITOR,), MEMBER, new_pipeline(DELAYS_RELATIONS)),
-    "an editor who is lent the connection makes a source": (
+    "an editor creates a query": ((EDITOR,), MEMBER, new_pipeline(DELAYS_RELATIONS)),
+    "an editor that may use the connection creates a source": (
         (EDITOR, LENT),
         MEMBER,
         new_pipeline(LOAD_RELATIONS, "source"),
@@ -383,6 +418,6 @@ ALLOWED: Mapping[str, tuple[tuple[Change, ...], Caller | PrincipalId | None, Com
         MEMBER,
         new_pipeline(DELAYS_RELATIONS, "query", DELAYS),
     ),
-    "an editor runs a source without being lent its connection": ((EDITOR,), MEMBER, QueueRun(RUN, LOAD)),
-    "an owner deletes a pipeline whose table is gone": ((ResourceDeleted(FLIGHTS),), OWNER, DeletePipeline(DELAYS)),
+    "an editor runs a source without the use of its connection": ((EDITOR,), MEMBER, QueueRun(RUN, LOAD)),
+    "an owner deletes a pipeline whose table was deleted": ((ResourceDeleted(FLIGHTS),), OWNER, DeletePipeline(DELAYS)),
 }

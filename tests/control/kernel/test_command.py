@@ -1,4 +1,4 @@
-"""What commands refuse. Each row: who asks, what, and the refusal."""
+"""Refused and accepted commands. Each row has the caller, the command and the error."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The promises that are about writing, over commands and models that Hypothesis picks."""
+"""The promises about writes, over commands and models that Hypothesis generates."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -114,7 +114,7 @@ WORLDS: Mapping[Callable[[], OrganizationHarness], tuple[Command, ...]] = {
 
 
 def outcome(world: OrganizationHarness, command: Command, by: PrincipalId | None) -> object:
-    """Return what became of a command: what was written, or which refusal."""
+    """Return the result of a command: the written entry, or the refusal."""
     try:
         world.do(command, by=by)
     except CommandError as refusal:
@@ -126,7 +126,7 @@ def outcome(world: OrganizationHarness, command: Command, by: PrincipalId | None
 def _accepted(
     begin: Callable[[], OrganizationHarness], *actors: PrincipalId | None
 ) -> list[tuple[Command, PrincipalId | None]]:
-    """Return the commands that are accepted in a fresh world, and of whom."""
+    """Return the commands that a fresh organization accepts, each with its caller."""
     tried = [(command, who) for command in WORLDS[begin] for who in actors]
     return [each for each in tried if not isinstance(outcome(begin(), *each), tuple)]
 
@@ -160,7 +160,7 @@ _moves = st.sampled_from(
 
 
 def able(world: OrganizationHarness, who: PrincipalId, id: str) -> set[str]:
-    """Return what somebody may do and give on a table."""
+    """Return the actions and assignments that a principal may make on a table."""
     model, place = world.control.model, ResourceId(id)
     caller = Caller(who)
     questions = [Question(caller, action, place) for action in model.actions_on("table")]

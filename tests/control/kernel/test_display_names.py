@@ -1,4 +1,4 @@
-"""Names of users, service principals and groups: no two that readers would take for one another."""
+"""Names of users, service principals and groups: no two may look alike."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A log that loses its newest entries under a running server: nothing is answered or written with what was lost."""
+"""A log that loses its newest entries under a running server: no decision or write uses the lost entries."""
 
 import logging
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ LATER = NOW + 61.0
 
 
 def _given() -> tuple[Control, FakeStore]:
-    """A control that knows of a role which was assigned in a second entry."""
+    """Return a control that has read a role assignment in a second entry."""
     control, store = controlled()
     control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER))
     assert control.ask(SEES).allowed
@@ -49,7 +49,7 @@ def _given() -> tuple[Control, FakeStore]:
 
 
 def _elsewhere(store: FakeStore) -> Control:
-    """Another replica on the same store."""
+    """Return another replica on the same store."""
     return Control(store, MODELS, lambda: NOW)
 
 

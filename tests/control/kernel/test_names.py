@@ -1,4 +1,4 @@
-"""From a name to what is asked about: a name of the wrong kind is a missing one."""
+"""Name resolution of questions: a name of a resource with another type counts as missing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A value that is no single word is refused, however deep it is."""
+"""A value that must be a single word is refused if it is nested, at any depth."""
 
 import pytest
 

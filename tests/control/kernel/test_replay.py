@@ -1,4 +1,4 @@
-"""Which checkpoint a log is read from: never one of facts that the log does not have."""
+"""The choice of the checkpoint from which a log is read: never one that no entry of the log confirms."""
 
 from headgate.control.kernel.ports import Checkpoint
 from headgate.control.kernel.replay import replay
@@ -8,7 +8,7 @@ from tests.fakes.store import FakeStore
 
 
 def _kept(store: FakeStore, revision: int, at: float) -> None:
-    """Keep a checkpoint of facts that no entry gives."""
+    """Store a checkpoint with facts that no entry gives."""
     store.put_checkpoint(Checkpoint(revision, at, checkpoint.dump_checkpoint(snapshot(assigned(MEMBER, "owner", RAW)))))
 
 

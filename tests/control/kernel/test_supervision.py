@@ -1,4 +1,4 @@
-"""A background task that fails is shown, counted and started again."""
+"""Supervised background tasks: a failure is reported and counted, and the task is started again."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What the audit keeps of a decision."""
+"""The audit's record of a decision."""
 
 from headgate.control.kernel.audit_records import REFUSED, AuditRecord, Denial
 from headgate.control.organizations.audit_recorder import LONGEST_ACTION, LONGEST_RESOURCE, AuditRecorder

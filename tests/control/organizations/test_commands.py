@@ -75,7 +75,7 @@ class TestInTheDeployment:
 
         facts = control.execute(self.account("acme", "acme.com"), Caller(ANN)).facts
         assert facts.resources[ResourceId("acme")].type == "organization"
-        assert not facts.assignments  # who holds what in it, its own log says
+        assert not facts.assignments  # the assignments in the organization are in its own log
         for id, domain, who in (("more", "acme.com", ANN), ("other", "acme.com", BEN)):
             with pytest.raises(PermissionDeniedError):
                 control.execute(self.account(id, domain), Caller(who))

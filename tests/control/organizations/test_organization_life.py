@@ -1,4 +1,4 @@
-"""An organization's other name and its end, programs' names, and who makes their tokens."""
+"""An organization's rename and deletion, names of service principals, and the creators of their tokens."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Suspending an organization, and what is decided in it meanwhile."""
+"""The suspension of an organization, and the decisions during it."""
 
 from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.kernel.command import PermissionDeniedError

@@ -1,4 +1,4 @@
-"""Where a pipeline's runs execute: as its relation says, as its definition names, or embedded."""
+"""The cluster of a pipeline's runs: from its relation, from its definition, or the embedded one."""
 
 import pytest
 
@@ -22,7 +22,7 @@ ON_IT = (Edge(CLUSTER),)
 
 @pytest.fixture
 def facts() -> Snapshot:
-    """A stream capture, a table with a service, and a cluster that stands for `nightly`."""
+    """A stream capture, a table with a service, and a cluster resource for the configured cluster `nightly`."""
     made = (
         OrganizationCreated(ROOT, "onehouse", "hash"),
         ResourceCreated(CLUSTER, "cluster", ROOT, "big", attributes={"configured": ("nightly",)}),

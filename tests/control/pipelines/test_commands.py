@@ -1,4 +1,4 @@
-"""Saving pipelines: what it needs under each model, and whose rights their runs use from then on."""
+"""Saving pipelines: the privileges that it needs under each model, and the run-as principal of the pipeline afterwards."""
 
 from dataclasses import replace
 from typing import Any
@@ -40,14 +40,14 @@ CAPTURE, TOKEN = ResourceId("capture"), TokenId("token")
 
 
 def save(kind: str = "query", place: str = PROJECT, id: ResourceId = NEW, **more: Any) -> SavePipeline:
-    """Of the given relations: each is what it names."""
+    """Return a command that saves a pipeline; each further argument is a relation with its target."""
     run_as, attributes = more.pop("run_as", None), more.pop("attributes", {})
     relations: Relations = {name: edges(each) if isinstance(each, str) else each for name, each in more.items()}
     return SavePipeline(id, ResourceId(place), kind, id, relations, {"v": 1}, attributes, run_as)
 
 
 def missing(database: str, name: str) -> dict[str, Any]:
-    """A table that is to be made."""
+    """Return the relations to a table that the pipeline will create."""
     edge = Edge(ResourceId(database), name=name)
     return {"output_layers": (edge,), "outputs": (edge,)}
 
@@ -58,7 +58,7 @@ def lacks(world: OrganizationHarness, who: PrincipalId, pipeline: ResourceId = N
 
 
 class TestUnderNekt:
-    """1.5: what making a pipeline needs, and that changing it is decided on it as it is and as it would be."""
+    """1.5: the privileges to create a pipeline; a change is decided on the current and on the changed pipeline."""
 
     @pytest.mark.parametrize(
         ("kind", "relations", "levels"),
@@ -132,7 +132,7 @@ class TestUnderNekt:
 
 
 class TestConnections:
-    """Design, section 6: who saves a pipeline that declares one, and its run-as, both need to use it."""
+    """Design, section 6: the user who saves a pipeline and its run-as principal both need to use its connections."""
 
     def test_saving_a_pipeline_requires_the_use_of_its_connection(self) -> None:
         world = nekt()
@@ -162,7 +162,7 @@ class TestConnections:
 
 
 def _capturing() -> OrganizationHarness:
-    """Onehouse, with the founder's connection `files` and source `feed`."""
+    """Return an organization under Onehouse with the founder's connection `files` and source `feed`."""
     world = onehouse()
     world.do(role(FOUNDER, "admin", "project"))
     world.do(CreateConnection(FILES, ResourceId("project"), "files", Folder("/files")), by=FOUNDER)
@@ -175,7 +175,7 @@ def _captured(**more: str) -> dict[str, Any]:
 
 
 class TestUnderOnehouse:
-    """3.5: who may make what, and what its runs then need."""
+    """3.5: the privileges to create each kind of pipeline, and those that its runs need."""
 
     def test_a_source_may_be_created_by_any_member_of_the_project(self) -> None:
         world, source = onehouse(), save("source", "project")
@@ -258,7 +258,7 @@ class TestUnderOnehouse:
 
 
 class TestUnderY42:
-    """2.5: making one needs to create a child; what its runs touch is their run-as's to be allowed."""
+    """2.5: creating a pipeline needs the privilege to create a child; its run-as principal needs access to its tables."""
 
     def test_an_editor_of_a_y42_module_may_create_queries_and_integrations(self) -> None:
         world, model = y42(), save("query", "module")
@@ -332,7 +332,7 @@ class TestServicePrincipals:
 
 class TestANarrowedToken:
     def test_a_narrowed_token_saves_only_pipelines_on_tables_that_it_may_use(self) -> None:
-        """Or whoever has one would have the runs do what it may not."""
+        """Otherwise the runs would do for the token's holder what the token may not do."""
         world = onehouse()
         world.do(role(ANN, "user", "cluster"), role(ANN, "ALL", "lake"))
         world.do(save("source", "project"), by=ANN)

@@ -1,4 +1,4 @@
-"""What runs were allowed is kept, each thing once."""
+"""The log of what a run was allowed stores each action and resource once."""
 
 from headgate.control.identity.directory import Directory
 from headgate.control.organizations.organization import Organization

@@ -1,4 +1,4 @@
-"""Runs: queued by who may, begun and ended by the deployment, cancelled by who may."""
+"""Runs: queued and cancelled by users with the privilege, begun and ended by the deployment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ LEASE = NOW + 20
 
 @dataclass
 class Queue:
-    """A world with runs: `admin`'s pipelines, which `member` may trigger."""
+    """An organization with runs of `admin`'s pipelines, which `member` may trigger."""
 
     given: tuple[Change, ...] = ()
 
@@ -293,7 +293,7 @@ class TestCancelling:
 
 
 class TestModels:
-    """Who may run and cancel, where the models say it (MODELS 1.2, 2.2, 3.2)."""
+    """The privileges to trigger and cancel, where the models state them (MODELS 1.2, 2.2, 3.2)."""
 
     def cancels(self, world: OrganizationHarness, run: str) -> CancelRun:
         row = world.store.run(RunId(run))

@@ -1,4 +1,4 @@
-"""States of what runs until it is stopped."""
+"""States of pipelines with a continuous run."""
 
 import pytest
 
@@ -14,7 +14,7 @@ LATE = ResourceId("late")
 
 
 class TestAStreamCapture:
-    """Its run goes on until it is stopped: who pauses it stops that, and it waits in the queue until it is resumed."""
+    """A continuous run lasts until it is stopped: pausing stops it, and it waits in the queue until it is resumed."""
 
     @pytest.fixture
     def queue(self) -> Queue:

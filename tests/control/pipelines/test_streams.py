@@ -1,4 +1,4 @@
-"""Streams of a source, added and switched."""
+"""Streams of a source: added, enabled and disabled."""
 
 from headgate.control.connections.commands import CreateConnection, Folder
 from headgate.control.kernel.command import PermissionDeniedError
@@ -14,7 +14,7 @@ MORE = {"output_layers": (Edge(RAW, name="more"),), "outputs": (Edge(RAW, name="
 
 
 def source() -> OrganizationHarness:
-    """The founder's source `load` writes `flights` and, once it is there, `delays`; ann edits `raw`, ben views it."""
+    """The founder's source `load` writes `flights` and, once it exists, `delays`; ann edits `raw`, ben views it."""
     world = nekt()
     world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
     world.do(CreateConnection(FILES, PROJECT, "files", Folder("/files")), by=FOUNDER)

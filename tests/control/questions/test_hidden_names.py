@@ -1,4 +1,4 @@
-"""Questions by name: what is hidden and what is missing is answered alike, unless nothing there is hidden."""
+"""Questions by name: hidden and missing names get the same answer, except where the caller may discover all resources."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ TABLE, DATABASE = "table.select", "database.describe"
 
 
 class Names:
-    """Everybody is called as their id is."""
+    """A directory in which each subject's name is its id."""
 
     def name(self, subject: SubjectId) -> str:
         return subject
@@ -49,7 +49,7 @@ def gate(*changes: Change) -> NameAuthorizer:
 
 
 def said(verdict: Verdict, name: str) -> tuple[bool, bool, str]:
-    """Everything that a verdict tells, with the name taken out."""
+    """Return all fields of a verdict, with the name replaced."""
     return verdict.allowed, verdict.discoverable, verdict.message.replace(name, "NAME")
 
 
@@ -113,7 +113,7 @@ class TestAHiddenNameAndAMissingOne:
 
 
 class TestAMissingNameIsAllowed:
-    """Then Spark says that there is no such thing."""
+    """After the decision allows it, Spark reports that the table or database does not exist."""
 
     @pytest.mark.parametrize(
         ("held", "action", "name"),
@@ -145,7 +145,7 @@ class TestAMissingNameIsAllowed:
         assert "there is no `lake.raw.nosuch` that you may see" in refused.message
 
     def test_a_missing_name_is_refused_if_the_model_hides_a_single_table(self) -> None:
-        """Of a database in which something is hidden by what it is, every name that is not seen is a hidden one."""
+        """If an attribute can hide a table of the database, every name there that the caller cannot discover counts as hidden."""
         hiding = PropagationRule(
             frozenset({"viewer"}), frozenset({"database"}), when=(Condition("self", "kept", ("yes",), negated=True),)
         )
@@ -202,7 +202,7 @@ class TestARefusal:
 def test_a_hidden_name_is_never_distinguishable_from_a_missing_one(
     held: list[tuple[str, ResourceId]], name: str, action: str
 ) -> None:
-    """Whatever somebody holds: a name that is hidden from them is answered as one beside it that is missing."""
+    """Whatever roles the caller holds, a hidden name gets the answer of a missing name beside it."""
     roles = [assigned(MEMBER, role, place) for role, place in held]
     asked_of, hidden = gate(*roles), name.split(".")
     assume(not asked_of.discover(WHO, hidden).allowed)

@@ -1,4 +1,4 @@
-"""Refusals in words: for every code and every condition of a shipped model there is a sentence."""
+"""Refusals as text: every code and every condition of a shipped model has a sentence."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -74,7 +74,7 @@ class TestAReason:
 
 
 class _Names:
-    """Everybody is called as their id is."""
+    """A directory in which each subject's name is its id."""
 
     def name(self, subject: SubjectId) -> str:
         return subject

@@ -34,7 +34,7 @@ def id(name: str) -> ResourceId:
 
 
 def of(world: OrganizationHarness, name: str, relation: str) -> list[str]:
-    """Return what a relation of a resource names."""
+    """Return the targets of a relation of a resource."""
     return [edge.target for edge in world.facts.resources[id(name)].relations.get(relation, ())]
 
 

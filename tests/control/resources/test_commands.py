@@ -272,7 +272,7 @@ class TestAttributes:
 
         world.do(approving, by=BEN)
         world.do(made, by=BEN)
-        # The port stays as it is: a change of something else gives nothing.
+        # The port approves automatically already, so that a change of another attribute grants nothing.
         world.do(SetAttributes(ResourceId("port"), {"format": ("delta",), "auto_approve": ("true",)}), by=ANN)
 
     def test_a_user_without_a_role_cannot_set_attributes(self) -> None:

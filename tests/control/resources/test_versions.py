@@ -1,4 +1,4 @@
-"""The version of a resource changes with everything that a caller reads of it."""
+"""The version of a resource changes with every field that a caller can read of it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""New names are spelled with letters that readers can tell apart; each is judged by itself."""
+"""New names consist of letters that readers can distinguish; each name is judged on its own."""
 
 import unicodedata
 
@@ -51,7 +51,7 @@ BAD = {
     "a part of a Hangul syllable": "2024\u117301",
     "a mark on a Latin letter": "t\u0323\u0301",
     "a Devanagari vowel on a Latin letter": "a\u093f",
-    "a mark that stands twice": "\u0915\u093f\u093f",
+    "a repeated mark": "\u0915\u093f\u093f",
     "a mark after a digit": "9\u093f",
     "a mark alone": "\u093f",
     "only Cyrillic letters that look as Latin ones, once more": "\u0440\u0430\u0443\u0440\u0430",
@@ -80,7 +80,7 @@ def test_no_letter_outside_ascii_that_stands_for_an_ascii_one_is_accepted() -> N
     standing = [each for each in LETTERS if not each.isascii() and unicodedata.normalize("NFKD", each)[0].isascii()]
     accepted = [each for each in standing if describe_new_name_fault(each) is None]
 
-    # What is left are letters with a mark, which NFKC keeps in one.
+    # The accepted ones are letters with a mark, which NFKC keeps as one character.
     assert all(len(unicodedata.normalize("NFKD", each)) > 1 for each in accepted)
     assert all(unicodedata.normalize("NFKC", each) == each for each in accepted)
 
@@ -94,7 +94,7 @@ INVISIBLE = [
     ]
     for each in map(chr, range(first, last + 1))
 ]  # fmt: skip
-"""What Unicode 17.0 lists as `Default_Ignorable_Code_Point` in DerivedCoreProperties.txt."""
+"""The code points with the property `Default_Ignorable_Code_Point` in DerivedCoreProperties.txt of Unicode 17.0."""
 FORMATS = [each for each in map(chr, range(0x110000)) if unicodedata.category(each) in ("Cc", "Cf", "Zl", "Zp")]
 
 

@@ -1,4 +1,4 @@
-"""Texts are normalized in one place, which bounds the time that a caller's text can take."""
+"""One module normalizes texts; it bounds the time that a caller's text can take."""
 
 from pathlib import Path
 

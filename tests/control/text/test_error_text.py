@@ -1,4 +1,4 @@
-"""What a caller may read of an error: Headgate's words, Spark's words about the statement, and no place of the machine."""
+"""Error texts for callers: Headgate's words, Spark's words about the statement, and no path or host of the machine."""
 
 import json
 import re

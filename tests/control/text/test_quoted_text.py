@@ -1,4 +1,4 @@
-"""An answer quotes at most 200 characters of each text of a request."""
+"""An answer quotes at most 200 characters of each text in a request."""
 
 import time
 

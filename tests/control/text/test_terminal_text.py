@@ -1,4 +1,4 @@
-"""Text of other users that a terminal or a log shows moves no cursor and reorders no letters."""
+"""Text of other users, shown in a terminal or a log, neither moves the cursor nor reorders letters."""
 
 import json
 import unicodedata
@@ -13,7 +13,7 @@ BIDI = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def obeyed(text: str) -> list[str]:
-    """Return the characters that a terminal does not only show."""
+    """Return the characters that control a terminal."""
     return [
         each
         for each in text

@@ -1,4 +1,4 @@
-"""Faults of forms: the place by the caller's own names, and a sentence without a type of Python, Pydantic or Headgate."""
+"""Faults of forms: the field in the caller's own names, and a sentence without a type of Python, Pydantic or Headgate."""
 
 import re
 from typing import Annotated, Any, Literal, get_args
@@ -46,7 +46,7 @@ FORM: TypeAdapter[Any] = TypeAdapter(Form)
 
 
 def said(adapter: TypeAdapter[Any], form: object) -> list[tuple[str, str]]:
-    """Return each fault of a form that is not valid."""
+    """Return the faults of an invalid form, each with its place."""
     with pytest.raises(ValidationError) as raised:
         adapter.validate_python(form)
     return [(each.at, each.sentence) for each in find_faults(raised.value.errors(), form)]
