@@ -1,4 +1,4 @@
-"""A served Iceberg REST catalog over a real organization and warehouse. Its model gives each action alone: tests/models/atomic.yaml."""
+"""A served Iceberg REST catalog over a real organization and warehouse, under the atomic model (tests/models/atomic.yaml)."""
 
 import os
 import threading
@@ -64,7 +64,7 @@ _PROJECT, _LAKE = ResourceId("project"), ResourceId("lake")
 
 @dataclass(frozen=True, slots=True)
 class WriteChanges:
-    """These changes are written, whatever the facts are."""
+    """A command that writes these changes, whatever the facts are."""
 
     changes: tuple[Change, ...]
     documents: tuple[DocumentPut, ...] = ()
@@ -75,7 +75,7 @@ class WriteChanges:
 
 
 class Rights:
-    """An organization with a lake, in which `admin` may do everything and every other user what a test allows."""
+    """An organization with a lake, in which `admin` may do everything, and every other user what the test allows."""
 
     def __init__(self, organization: Organization) -> None:
         self.organization = organization
@@ -102,7 +102,7 @@ class Rights:
         return found.id
 
     def allow(self, person: str, name: QualifiedName, *actions: str) -> None:
-        """Give a user these actions: `*` is every action on what has the name, and, on the lake, on what is in it too."""
+        """Grant a user these actions on the resource; `*` is every action on it and, for the lake, on everything in it."""
         self.join(person)
         place = self.control.snapshot.resources[self.find(name)]
         types = ("lake", "database", "table", "column") if place.type == "lake" else (place.type,)
@@ -111,19 +111,19 @@ class Rights:
         self._write(*(RoleAssigned(PrincipalId(person), role, place.id, ATOMIC.name) for role in roles))
 
     def revoke(self, person: str, *kept: str) -> None:
-        """Take everything but these actions from a user."""
+        """Revoke all actions of a user except these."""
         held = self.control.snapshot.assignments.get(PrincipalId(person), {}).values()
         taken = [each for each in held if each.role not in kept]
         self._write(*(RoleRevoked(each.subject, each.role, each.resource) for each in taken))
 
     def revoke_from_others(self) -> None:
-        """Take everything from every user but the admin."""
+        """Revoke all actions of every user but the admin."""
         for person in self.control.snapshot.assignments:
             if person != ADMIN:
                 self.revoke(person)
 
     def join(self, person: str) -> PrincipalId:
-        """Return the user of this name, who is in the organization and holds nothing more than before."""
+        """Return the user with this name; add them to the organization, without roles, if necessary."""
         id = PrincipalId(person)
         with self._lock:
             if id not in self.control.snapshot.principals:
@@ -132,7 +132,7 @@ class Rights:
         return id
 
     def start_run(self, run: RunId, output: QualifiedName) -> None:
-        """Start a run as the admin, of a pipeline that writes this table. The table need not be there."""
+        """Start a run as the admin, of a pipeline that writes this table; the table need not exist."""
         pipeline, table = ResourceId(f"pipeline-{run}"), self.control.snapshot.find(output)
         relations = {
             "output_layers": (Edge(self.find(output[:-1]), name=output[-1]),),
@@ -149,7 +149,7 @@ class Rights:
 
 
 def identifier(lake: Lake, rights: Rights) -> AuthenticateRequest:
-    """`Bearer anna` is anna from outside, `Bearer spark:anna` her guarded session, `spark:anna@r1` that of a run."""
+    """Authenticate `Bearer anna` as anna, `spark:anna` as her guarded Spark session, and `spark:anna@r1` as that of a run."""
 
     def identify(sent: HttpRequest) -> Authenticated:
         kind, _, token = sent.headers.get("authorization", "").partition(" ")
@@ -163,7 +163,7 @@ def identifier(lake: Lake, rights: Rights) -> AuthenticateRequest:
 
 
 class CatalogHarness:
-    """What a test works with: `admin` may do everything, nobody else anything."""
+    """The catalog and its clients: `admin` may do everything, and all other users nothing."""
 
     def __init__(self, folder: Path, url: str, rights: Rights, catalog: TableCatalog) -> None:
         self.folder = folder
@@ -176,11 +176,11 @@ class CatalogHarness:
         self._client.close()
 
     def iceberg(self, token: str = ADMIN) -> RestCatalog:
-        """A real PyIceberg client."""
+        """Return a real PyIceberg client."""
         return RestCatalog("lake", uri=self.url, token=token)
 
     def call(self, method: str, path: str, body: Any = None, by: str = ADMIN, **headers: str) -> httpx.Response:
-        """One request by hand; a header's name is written with `_`."""
+        """Send one request; names of headers are written with `_`."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if by:
             sent["Authorization"] = f"Bearer {by}"
@@ -193,7 +193,7 @@ class CatalogHarness:
         return self._files(".parquet")
 
     def _files(self, ending: str) -> list[Path]:
-        """Return the files with the ending. `os.walk` does not mind a folder that is removed meanwhile."""
+        """Return the files with this ending; `os.walk` tolerates folders that are removed meanwhile."""
         found = (Path(folder, each) for folder, _, names in os.walk(self.folder) for each in names)
         return sorted(each for each in found if each.name.endswith(ending))
 

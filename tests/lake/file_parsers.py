@@ -1,4 +1,4 @@
-"""The parsers that tests of the lake share: one launcher for all of them, which ends with the process."""
+"""The parsers that the tests of the lake share; their launcher ends with the test process."""
 
 from headgate.untrusted_input.blocking_pool import BlockingPool
 

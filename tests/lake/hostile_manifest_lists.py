@@ -1,4 +1,4 @@
-"""Manifest lists that end or fill a process in which the compiled Avro reader reads them."""
+"""Manifest lists that crash the process of the compiled Avro reader, or exhaust its memory."""
 
 import io
 from typing import Any
@@ -18,12 +18,12 @@ def empty(paths: Any = PATHS) -> bytes:
 
 
 def filling() -> bytes:
-    """Return a small file that claims an array of 2^40 values, none of which takes a byte."""
+    """Return a small file that claims an array of 2^40 values of zero bytes each."""
     return empty() + _block(b"\x80\x80\x80\x80\x80\x40\x00")
 
 
 def crashing() -> bytes:
-    """Return a file in which a record holds itself two million times: its reader runs out of stack."""
+    """Return a file with a record that is nested two million times, which overflows the stack of its reader."""
     return empty(["null", "r"]) + _block(b"\x02" * 2_000_000 + b"\x00")
 
 

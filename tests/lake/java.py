@@ -11,13 +11,13 @@ from headgate.spark.toolchain.prepare import Toolchain
 
 
 class JavaReader:
-    """Opens metadata as every Java engine does."""
+    """Opens metadata like every Java engine."""
 
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
 
     def fault(self, metadata: str) -> str | None:
-        """Return why Java does not open this metadata of a table or view, or None."""
+        """Return why Java does not open the metadata of a table or view, or None."""
         try:
             if '"view-uuid"' in metadata:
                 self._jvm.org.apache.iceberg.view.ViewMetadataParser.fromJson(metadata)
@@ -36,7 +36,7 @@ class JavaReader:
 
 @contextmanager
 def java_reader(tools: Toolchain) -> Iterator[JavaReader]:
-    """Start a JVM until the block ends."""
+    """Run a JVM until the block ends."""
     jars = f"{pyspark.__path__[0]}/jars/*"
     port: Any = launch_gateway(classpath=f"{tools.iceberg_jar}:{jars}", java_path=str(tools.java), die_on_exit=True)
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True))

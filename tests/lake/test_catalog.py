@@ -1,4 +1,4 @@
-"""Tables as files and pointers, without an endpoint."""
+"""Tables as files and pointers, without an HTTP endpoint."""
 
 import json
 import time

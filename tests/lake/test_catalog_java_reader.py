@@ -1,4 +1,4 @@
-"""Every table that a commit leaves can be opened by Iceberg's own Java library, and so by Spark, Trino and Flink."""
+"""Iceberg's own Java library can open every table that a commit leaves, and so can Spark, Trino and Flink."""
 
 import json
 import random
@@ -23,7 +23,7 @@ from headgate.lake.views import NewView, ViewUpdate, build_updated_view, new_vie
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.lake.java import JavaReader, java_reader
 
-pytestmark = pytest.mark.spark  # for the Java and the jar; no Spark is started
+pytestmark = pytest.mark.spark  # needs Java and the jar; no Spark is started
 
 LOCATION = "file:///w/organization/d/t"
 TABLE = ResourceId("5a3e0f0b-4d0f-4c57-b1b1-0a9c3c0f8a11")
@@ -58,7 +58,7 @@ def java(toolchain: Toolchain) -> Iterator[JavaReader]:
 
 
 class Client:
-    """Makes up updates: most are what an engine sends, and some are not."""
+    """Generates updates: most of them as engines send them, some invalid."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)  # noqa: S311 (no secret)
@@ -72,7 +72,7 @@ class Client:
         return [each for _ in range(self.chance.randint(1, 4)) for each in self.chance.choice(kinds)()]
 
     def name(self) -> str:
-        """A name that others have too, now and then."""
+        """Return a name that other fields may have too."""
         return self.chance.choice(("n", "part", "a", "b", "n_bucket", "part_day", "N", "a.b", ""))
 
     def field(self, id: int) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Client:
         return [{"action": "add-sort-order", "sort-order": order}, *self.maybe(self.set("order"))]
 
     def current(self) -> list[dict[str, Any]]:
-        """What is current becomes another."""
+        """Return an update that makes another schema, spec or order the current one."""
         return self.set(self.chance.choice(("schema", "spec", "order")))
 
     def set(self, kind: str) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ class Client:
         return [{"action": action, key: self.chance.choice((-1, 0, 1, 2))}]
 
     def snapshot(self) -> list[dict[str, Any]]:
-        """A snapshot; whether its files are sound is not asked here."""
+        """Return updates that add a snapshot, whose files may be invalid."""
         snapshot = {
             "snapshot-id": self.chance.randint(1, 6),
             "sequence-number": self.chance.randint(0, 9),
@@ -167,7 +167,7 @@ class Client:
         return [ref]
 
     def current_snapshot(self) -> list[dict[str, Any]]:
-        """A snapshot that becomes the current one, with numbers from the edges."""
+        """Return updates that make a new snapshot the current one, with boundary values as numbers."""
         id, time = (
             self.chance.choice((*range(1, 7), -1, 0, LARGE)),
             self.chance.choice((-5, 1795500000000, 2**62, LARGE)),
@@ -176,7 +176,7 @@ class Client:
         return [snapshot(id, number, time, **{"schema-id": self.chance.choice((0, 1, 2**40))}), as_main(id)]
 
     def removal(self) -> list[dict[str, Any]]:
-        """Something goes."""
+        """Return an update that removes an object."""
         number = self.chance.randint(0, 6)
         removals: tuple[dict[str, Any], ...] = (
             {"action": "remove-snapshots", "snapshot-ids": [number]},
@@ -207,7 +207,7 @@ class Client:
         return [{"action": "set-statistics", "snapshot-id": id, "statistics": whole}]
 
     def new_table(self) -> NewTable:
-        """What a create asks for."""
+        """Return the request of a create."""
         return NewTable(
             Schema.model_validate(self.schema()[0]["schema"]),
             PartitionSpec.model_validate(self.spec()[0]["spec"]),
@@ -241,16 +241,16 @@ class Client:
         return [{"action": "set-properties", "updates": {"comment": self.name()}}]
 
     def number(self) -> int:
-        """The number that a client gives what it adds."""
+        """Return a number that a client assigns to a new object."""
         return self.chance.choice((0, 1, 2, 7, -1))
 
     def maybe(self, updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """All of them, or none."""
+        """Return all of the updates, or none."""
         return updates if self.chance.random() < 0.6 else []
 
 
 def committed(base: TableMetadata, updates: list[dict[str, Any]]) -> TableMetadata | None:
-    """Return the metadata after a commit, or None for one that is refused."""
+    """Return the metadata after a commit, or None if the commit is refused."""
     try:
         read = UPDATES.validate_python(updates)
     except ValueError:
@@ -283,7 +283,7 @@ def test_metadata_after_any_updates_is_opened_by_java(java: JavaReader, commits:
 
 
 def created(client: Client) -> TableMetadata | None:
-    """Return the metadata of a new table, or None for one that is refused."""
+    """Return the metadata of a new table, or None if the create is refused."""
     try:
         return new_metadata(client.new_table(), TABLE, LOCATION)
     except (ValueError, LakeError):
@@ -298,7 +298,7 @@ def test_metadata_of_any_new_table_is_opened_by_java(java: JavaReader) -> None:
 
 
 def viewed(client: Client) -> ViewMetadata | None:
-    """Return the metadata of a new view after a commit, or None for one that is refused."""
+    """Return the metadata of a new view after a commit, or None if one of the two is refused."""
     try:
         schema = Schema.model_validate(client.schema()[0]["schema"])
         made = new_view(NewView(schema, ViewVersion.model_validate(client.version())), TABLE, LOCATION)
@@ -362,7 +362,7 @@ def as_main(id: int) -> dict[str, Any]:
 
 
 def test_a_replacement_that_starts_before_other_commits_has_the_larger_sequence_number(java: JavaReader) -> None:
-    """CREATE OR REPLACE TABLE ... AS SELECT beside other writers."""
+    """CREATE OR REPLACE TABLE ... AS SELECT concurrent with other writers."""
     base = commit(BASE, snapshot(1, 1), as_main(1))
     later = commit(base, snapshot(2, 2, **{"parent-snapshot-id": 1}), as_main(2))
 

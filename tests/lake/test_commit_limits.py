@@ -1,4 +1,4 @@
-"""A commit has a bounded number of updates, and leaves a bounded number of objects in the metadata."""
+"""A commit has a limited number of updates, and leaves a limited number of objects in the metadata."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -98,7 +98,7 @@ ADDED: Final[dict[str, tuple[Callable[[int], Update], str]]] = {
 
 
 def require_proportion(commit: Callable[[Iterable[Update]], object], update: Callable[[int], Update]) -> None:
-    """Fail if the largest commit does more than in proportion to one with a quarter of its updates."""
+    """Fail if the work of a commit grows faster than its number of updates, compared with a quarter of the updates."""
     most = MOST_UPDATES - 1
     largest, quarter = (calls_during(lambda: commit(map(update, range(each)))) for each in (most, most // 4))  # noqa: B023 (called at once)
 

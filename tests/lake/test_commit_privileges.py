@@ -1,4 +1,4 @@
-"""What a commit needs follows from what it makes of the table, not from how it is said."""
+"""The privileges that a commit needs depend on its effect on the table, not on the form of its updates."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, Loaded
 
 
 def _said_otherwise(table: LoadedTable, updates: Sequence[TableUpdate], every: int) -> list[TableUpdate]:
-    """The same, a property at a time, with updates in between that change nothing."""
+    """Return equivalent updates: one property at a time, with updates in between that change nothing."""
     nothing: list[TableUpdate] = [
         SetLocationUpdate(location=table.metadata.location),
         AssignUUIDUpdate(uuid=table.metadata.table_uuid),
@@ -150,7 +150,7 @@ def test_a_commit_that_removes_a_branch_needs_more_privileges_if_it_is_unguarded
 
 
 class _Counted(TableFiles):
-    """Files of snapshots without manifests, with how often one was asked for."""
+    """Snapshots without manifests; counts how often their files are requested."""
 
     asked = 0
 
@@ -162,7 +162,7 @@ class _Counted(TableFiles):
 def _moved_branches(
     made: tuple[TableCatalog, LoadedTable], snapshots: int, branches: int
 ) -> tuple[frozenset[str], int]:
-    """Move branches from the first snapshot over all others, and return what that needs and how often files were read."""
+    """Move branches from the first snapshot to the last; return the privileges that it needs, and the number of file requests."""
     _, table = made
     one = table.metadata.model_copy(
         update={

@@ -1,4 +1,4 @@
-"""The removals of a commit are applied at once, with the result that PyIceberg reaches one by one."""
+"""The removals of a commit are applied together, with the same result as PyIceberg's one by one."""
 
 from typing import Any, Final
 
@@ -140,7 +140,7 @@ def test_a_ref_cannot_name_a_snapshot_that_the_commit_removes(base: TableMetadat
 
 
 def _expire_all_but_one(snapshots: int) -> int:
-    """Let each snapshot but the last one expire by an update of its own; return how many calls that took."""
+    """Expire each snapshot but the last one by an update of its own; return the number of function calls."""
     table = new_metadata(NewTable(SCHEMA), ID, LOCATION)
     for first in range(1, snapshots + 1, 750):
         table = _changed(table, *map(_snapshot, range(first, first + 750)))

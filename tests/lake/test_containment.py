@@ -1,4 +1,4 @@
-"""Where a path leads. Every reading of it must lead inside."""
+"""The target of a path: every way to interpret the path must lead inside the table's folder."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Metadata that Iceberg's own Java library does not open is refused, and what it opens is not."""
+"""Metadata that Iceberg's own Java library cannot open is refused, and metadata that it can open is accepted."""
 
 import copy
 import json
@@ -40,7 +40,7 @@ def _order(source: int, transform: str = "identity") -> Document:
 
 
 def _whole_table() -> Document:
-    """Return a table's metadata with all kinds of numbers in it."""
+    """Return the metadata of a table that has every kind of number."""
     columns = [
         *SCHEMA.model_dump()["fields"],
         _column(3, "key", "long", required=True),
@@ -101,14 +101,14 @@ VIEW: Final = _whole_view()
 
 
 def changed(document: Document, change: Change) -> Document:
-    """Return the document after a change; itself it stays as it is."""
+    """Return a changed copy of the document."""
     copied = copy.deepcopy(document)
     change(copied)
     return copied
 
 
 def read_back(document: Document) -> str | None:
-    """Return the metadata as Headgate writes it, or None where it is no metadata. Raises `InvalidMetadataError`."""
+    """Return the metadata as Headgate writes it, or None if it cannot be parsed; `InvalidMetadataError` if it is refused."""
     content = json.dumps(document).encode()
     is_view = "view-uuid" in document
     try:
@@ -213,7 +213,7 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
     "a log that wraps": (_earlier("snapshot-log", -(2**63)), "two times in a log"),
     "an early update": (lambda m: m.update({"last-updated-ms": 1}), "two times in a log"),
 }
-"""What PyIceberg takes for a table and Java does not, with the words of the refusal."""
+"""Metadata that PyIceberg accepts and Java does not, with the words of the refusal."""
 
 READABLE_TABLES: Final[dict[str, Change]] = {
     "nothing changed": lambda m: m,

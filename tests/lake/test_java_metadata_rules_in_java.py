@@ -1,4 +1,4 @@
-"""Headgate refuses metadata exactly where Iceberg's own Java library does not open it, number by number and case by case."""
+"""Headgate refuses metadata exactly if Iceberg's own Java library does not open it, for each number and each case."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.lake.test_java_metadata_rules import (
     read_back,
 )
 
-pytestmark = pytest.mark.spark  # for the Java and the jar; no Spark is started
+pytestmark = pytest.mark.spark  # needs Java and the jar; no Spark is started
 
 EDGES = tuple(number for bits in (31, 63) for number in (2**bits - 1, 2**bits, -(2**bits), -(2**bits) - 1))
 Path = tuple[str | int, ...]
@@ -34,7 +34,7 @@ def java(toolchain: Toolchain) -> Iterator[JavaReader]:
 
 
 def _numbers(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield where the numbers of a document stand."""
+    """Yield the path of each number in a document."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield from _numbers(each, (*path, key))
@@ -52,7 +52,7 @@ def _put(document: Any, path: Path, number: int) -> None:
 
 
 def _disagreement(java: JavaReader, document: Document) -> str | None:
-    """Return what Java says of metadata that is refused or written, if it says the opposite."""
+    """Return the difference if Headgate refuses metadata that Java opens, or writes metadata that Java does not open."""
     try:
         written = read_back(document)
     except InvalidMetadataError as refusal:

@@ -1,4 +1,4 @@
-"""Which commits are maintenance: files written anew on the main branch, and snapshots forgotten. Nothing else is."""
+"""Which commits are maintenance: rewritten files on the main branch, and expired snapshots; no other commit is."""
 
 import pytest
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
@@ -37,7 +37,7 @@ def moved(id: int, ref: str = "main", type: SnapshotRefType = SnapshotRefType.BR
 
 @pytest.fixture(scope="module")
 def table() -> TableMetadata:
-    """A table of two snapshots, the second the head of the main branch."""
+    """A table of two snapshots, the second of which is the head of the main branch."""
     empty = new_table_metadata(Schema(FIELD), UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, "/t", {"k": "1"})
     first = [added(1, None, Operation.APPEND), moved(1)]
     return build_updated_metadata(empty, None, [*first, added(2, 1, Operation.APPEND), moved(2)])

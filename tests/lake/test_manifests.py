@@ -1,4 +1,4 @@
-"""Hostile manifest lists and manifests: refused with a sentence, and the process that serves goes on as it was."""
+"""Hostile manifest lists and manifests: refused with a sentence, without harm to the server process."""
 
 import resource
 import sys
@@ -37,11 +37,11 @@ from tests.lake.file_parsers import PARSERS
 
 SCHEMA = Schema(NestedField(1, "d", LongType()))
 LENGTH_BEYOND_THE_BLOCK = avro(LIST, 1, number(1 << 30) + b"x" * 40)
-"""PyIceberg's compiled decoder ends the process with this."""
+"""A length that makes PyIceberg's compiled decoder crash its process."""
 
 
 class Table:
-    """`raw.t` of a served world, and the folder of its files."""
+    """`raw.t` of a served catalog, and the folder of its files."""
 
     def __init__(self, world: CatalogHarness) -> None:
         self.world = world
@@ -49,7 +49,7 @@ class Table:
         self.location = world.iceberg().create_table("raw.t", SCHEMA).location()
 
     def put(self, name: str, content: bytes) -> str:
-        """Write a file as somebody does who can write to the table's folder."""
+        """Write a file like a user who can write to the table's folder."""
         path = f"{self.location}/{name}"
         file = Path(path.removeprefix("file://"))
         file.parent.mkdir(exist_ok=True)
@@ -75,7 +75,7 @@ class Table:
         return self.world.call("POST", "/namespaces/raw/tables/t", body)
 
     def refusal(self, manifest_list: str, said: Mapping[str, int] = MappingProxyType({})) -> tuple[int, str]:
-        """Commit, and return why that was refused; nothing has changed then, and the server answers."""
+        """Send a commit, and return its refusal; check that nothing has changed and that the server still answers."""
         before = self.world.rights.store.head(), self.world.metadata_files()
         answer = self.commit(manifest_list, said)
         assert (self.world.rights.store.head(), self.world.metadata_files()) == before
@@ -126,7 +126,7 @@ def test_a_snapshot_with_an_unknown_schema_id_is_refused(table: Table) -> None:
 
 
 class TestPlaces:
-    """Rows lie in `data/`, where an engine writes them as its user says. They are no manifests."""
+    """Data files are in `data/`, where engines write what their users choose; a manifest must not be there."""
 
     RULE = "is not directly in the folder `metadata` of its table"
 
@@ -166,7 +166,7 @@ class TestContents:
         assert why.startswith("a manifest list cannot be read: a length in the file is negative, or extends beyond")
 
     def test_a_decimal_before_the_fields_of_a_manifest_list_is_refused(self, table: Table) -> None:
-        """PyIceberg skips it as if it had a length, so that its digits are read as the next fields."""
+        """PyIceberg skips such a decimal as if it had a length, so that its digits are read as the next fields."""
         decimal = {"type": "fixed", "name": "d", "size": 16, "logicalType": "decimal", "precision": 38, "scale": 0}
         rows = avro(
             record(field(1, "d", decimal), *LIST["fields"]), 1, b"\0\x80\x80\x80\x80\x08" + bytes(10) + listed("x")
@@ -217,12 +217,12 @@ class TestContents:
 
 
 def _peak() -> int:
-    """Return the most bytes that this process, which is the one that serves, has had."""
+    """Return the peak memory in bytes of this process, which is also the server's."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 class FailingPool(BlockingPool):
-    """Its processes cannot be started."""
+    """A pool whose processes cannot be started."""
 
     def rewrite(
         self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
@@ -244,7 +244,7 @@ class TestFailures:
         pool = BlockingPool(ParserLimits(wall_seconds=0.2))
         with served(tmp_path, pool) as world:
             made = Table(world)
-            pool.rewrite("ann", b"json", [b"1"], lambda _: None)  # the launcher has started
+            pool.rewrite("ann", b"json", [b"1"], lambda _: None)  # now the launcher runs
             many = made.manifest(*[f"{made.location}/data/{each}.parquet" for each in range(100_000)])
 
             status, why = made.refusal(made.manifest_list(many))

@@ -1,4 +1,4 @@
-"""Which properties and defaults a create or a commit may set; what a table had before stays."""
+"""Which properties and defaults a create or a commit may set; properties that a table had before stay."""
 
 from collections.abc import Callable, Iterable
 

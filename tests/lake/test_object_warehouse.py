@@ -1,4 +1,4 @@
-"""A warehouse in an object store, through a FileIO that PyIceberg is told of as it is of any other."""
+"""A warehouse in an object store, through a FileIO that is configured in PyIceberg like any other."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Another catalog is read by a process without keys of ours, and what it answers names no code, no depth and no wait of its choice."""
+"""Another catalog is read by a process without our keys; its answers can choose no class to load, no depth and no waiting time."""
 
 import json
 import socket
@@ -22,7 +22,7 @@ Answer = Callable[[str], dict[str, Any] | bytes]
 
 
 class Foreign:
-    """A REST catalog that answers what a test says; bytes are sent again and again, without an end."""
+    """A REST catalog with the answers of the test; an answer of bytes is repeated without end."""
 
     def __init__(self) -> None:
         self.answer: Answer = lambda _: {}
@@ -42,7 +42,7 @@ class Foreign:
                     self.wfile.write(json.dumps(answer).encode())
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         Thread(target=self.server.serve_forever, daemon=True).start()
@@ -59,7 +59,7 @@ def foreign() -> Iterator[Foreign]:
 
 @pytest.fixture
 def sprung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A module that can be imported here and by processes that are started; what is returned exists once it was."""
+    """A module that this process and its child processes can import; the returned file exists once it was imported."""
     (tmp_path / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\nTrap = dict\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -67,7 +67,7 @@ def sprung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def table_answer(folder: Path, config: dict[str, str]) -> dict[str, Any]:
-    """Return what a catalog answers of a table."""
+    """Return the answer of a catalog to a load of a table."""
     made = load_catalog("other", type="sql", uri=f"sqlite:///{folder}/made.db", warehouse=f"file://{folder}/files")
     made.create_namespace("raw")
     table = made.create_table("raw.flights", SCHEMA)

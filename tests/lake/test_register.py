@@ -1,4 +1,4 @@
-"""Metadata that comes from outside: read in another process before this one reads it, or refused with a sentence."""
+"""Foreign metadata: another process reads it before this one does, or it is refused with a sentence."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def world(tmp_path: Path) -> Iterator[CatalogHarness]:
 
 @pytest.fixture
 def dropped(world: CatalogHarness) -> Path:
-    """The metadata file of a table that was dropped."""
+    """The metadata file of a dropped table."""
     made = world.iceberg().create_table("raw.t", SCHEMA)
     made.append(pa.table({"n": [1]}))
     path = world.iceberg().load_table("raw.t").metadata_location
@@ -47,7 +47,7 @@ def dropped(world: CatalogHarness) -> Path:
 
 
 def register(world: CatalogHarness, file: Path) -> tuple[int, str]:
-    """Register a table, and return the answer's status and message."""
+    """Register a table; return the status and the message of the answer."""
     body = {"name": "back", "metadata-location": f"file://{file}"}
     answer = world.call("POST", "/namespaces/raw/register", body)
     return answer.status_code, answer.json().get("error", {}).get("message", "")

@@ -1,4 +1,4 @@
-"""Paths in a table's files after a move; files that Spark wrote."""
+"""Paths in a table's files after a move, for files that Spark wrote."""
 
 import io
 from pathlib import Path
@@ -20,7 +20,7 @@ def records(content: bytes) -> list[dict[str, Any]]:
 
 
 def header(content: bytes) -> dict[str, Any]:
-    """Return the metadata of the file, with the schema as a value."""
+    """Return the metadata of the file, including its schema."""
     reader: Any = fastavro.reader(io.BytesIO(content))
     return {key: value for key, value in reader.metadata.items() if key != "avro.schema"} | {"": reader.writer_schema}
 

@@ -1,4 +1,4 @@
-"""Files of a table that end or fill the process that reads them for a move: that table stays, and the command goes on."""
+"""Files that crash the process that reads a table for a move, or exhaust its memory: the table stays, and the move continues."""
 
 import io
 import json
@@ -18,7 +18,7 @@ MOVE = Relocation("file:///w/old", "file:///w/new")
 
 
 def table_of(folder: Path, manifest_list: bytes) -> tuple[Relocation, str]:
-    """Make a table with one snapshot of this manifest list; return where it is to go, and its metadata."""
+    """Create a table with one snapshot with this manifest list; return its relocation, and its metadata file."""
     old = f"file://{folder}/old"
     (folder / "old/metadata").mkdir(parents=True)
     (folder / "old/metadata/list.avro").write_bytes(manifest_list)

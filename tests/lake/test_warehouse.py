@@ -1,4 +1,4 @@
-"""Files of the warehouse: inside their table, durable, and removed with care."""
+"""Files of the warehouse: inside their table, durable, and removed safely."""
 
 import os
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_a_write_to_a_table_that_is_purged_concurrently_is_a_conflict(
     warehouse: FileWarehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = warehouse.location(DATABASE, TABLE)
-    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)  # the folder is removed as soon as it is made
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)  # the folder is removed as soon as it is created
 
     with pytest.raises(ConflictError, match="the table was dropped"):
         warehouse.write_new(location, f"{location}/metadata/0.json", b"one")
