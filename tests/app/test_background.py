@@ -437,7 +437,7 @@ def test_a_renewed_certificate_is_read_after_an_unexpected_error(
     monkeypatch.setattr(certificate, "renew", renew)
 
     async def watched() -> None:
-        watch: Callable[[], Awaitable[None]] = lambda: certificate.watch(0.01)  # noqa: E731 (typed)
+        watch: Callable[[], Awaitable[None]] = lambda: certificate.watch(0.01)  # noqa: E731 (a typed lambda)
         task = tasks.start_task("watch of the certificate", watch, "a renewed TLS certificate is not read")
         issue(tmp_path, "second")
         await _until(lambda: renew.calls > 1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headgate.control.kernel.ports import LogEntry
 from headgate.facts import changes as c
 from headgate.facts.encoding import (
-    _TYPES,  # pyright: ignore[reportPrivateUsage] (every spelling is written somewhere)
+    _TYPES,  # pyright: ignore[reportPrivateUsage] (a test has a sample of each)
     FORMAT,
     TAG,
     VERSION,
@@ -91,21 +91,25 @@ def test_a_whole_number_is_a_time_too() -> None:
 _NO_CHANGES: dict[str, Any] = {
     "nothing": None,
     "a list": [],
-    "no type": {},
+    "no change type": {},
     "an unknown type": {"change": "Unheard"},
     "a type that is no text": {"change": ["PrincipalRemoved"]},
-    "a field too few": {"change": "PrincipalRemoved"},
+    "a missing field": {"change": "PrincipalRemoved"},
     "a field too many": {"change": "PrincipalRemoved", "principal": "u", "more": 1},
     "a number for a text": {"change": "PrincipalRemoved", "principal": 7},
-    "None for a text": {"change": "PrincipalRemoved", "principal": None},
-    "a number for a truth": {"change": "GroupCreated", "group": "g", "built_in": 1},
-    "a truth for a number": {"change": "PrincipalExpires", "principal": "u", "ends": True},
+    "null for a text": {"change": "PrincipalRemoved", "principal": None},
+    "a number for a boolean": {"change": "GroupCreated", "group": "g", "built_in": 1},
+    "a boolean for a number": {"change": "PrincipalExpires", "principal": "u", "ends": True},
     "text for a number": {"change": "TokenIssued", "token": "t", "principal": "u", "ends": "soon"},
-    "a time without end": {"change": "PrincipalExpires", "principal": "u", "ends": float("inf")},
-    "a time that is none": {"change": "PrincipalExpires", "principal": "u", "ends": float("nan")},
-    "a time beyond all": {"change": "PrincipalExpires", "principal": "u", "ends": 10**400},
+    "an infinite time": {"change": "PrincipalExpires", "principal": "u", "ends": float("inf")},
+    "a time that is not a number": {"change": "PrincipalExpires", "principal": "u", "ends": float("nan")},
+    "a time that is too large": {"change": "PrincipalExpires", "principal": "u", "ends": 10**400},
     "text for a list": {"change": "CustomRoleDefined", "name": "n", "roles": "viewer"},
-    "an edge to nothing": {"change": "RelationsSet", "resource": "r", "relations": {"outputs": [{"enabled": True}]}},
+    "an edge without a target": {
+        "change": "RelationsSet",
+        "resource": "r",
+        "relations": {"outputs": [{"enabled": True}]},
+    },
     "an edge that is text": {"change": "RelationsSet", "resource": "r", "relations": {"outputs": ["r"]}},
     "a list for a mapping": {"change": "RelationsSet", "resource": "r", "relations": []},
     "a mapping for a list": {"change": "RelationsSet", "resource": "r", "relations": {"outputs": {}}},

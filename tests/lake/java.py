@@ -29,7 +29,7 @@ class JavaReader:
             for spec in read.specs():
                 spec.partitionType()
             read.currentSnapshot()
-        except Exception as error:  # noqa: BLE001 (whatever Java says)
+        except Exception as error:  # noqa: BLE001 (any error of Java is a fault)
             return str(getattr(error, "java_exception", error))
         return None
 

@@ -61,7 +61,7 @@ class Client:
     """Generates updates: most of them as engines send them, some invalid."""
 
     def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)  # noqa: S311 (no secret)
+        self.chance = random.Random(seed)  # noqa: S311 (not for cryptography)
 
     def updates(self) -> list[dict[str, Any]]:
         """Return the updates of one commit."""

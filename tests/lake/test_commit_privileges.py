@@ -93,7 +93,7 @@ def test_equivalent_commits_need_the_same_privileges(
     made: tuple[TableCatalog, LoadedTable],
     changes: list[list[TableUpdate]],
     every: int,
-    guarded: bool,  # noqa: FBT001 (drawn)
+    guarded: bool,  # noqa: FBT001 (a generated value)
 ) -> None:
     catalog, table = made
     updates = [update for change in changes for update in change]

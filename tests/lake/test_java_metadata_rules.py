@@ -189,28 +189,31 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
     "a spec with one name twice": (_add_spec(_partition(1), _partition(2)), "the same name"),
     "a spec without a name": (_add_spec(_partition(1, name="")), "has no name"),
     "a spec with another column's name": (_add_spec(_partition(1, name="part")), "has the name of a column"),
-    "two columns of one id": (
+    "two columns with one id": (
         lambda m: _columns(m).append(_column(1, "z", "long")),
         "two columns of a schema have the same id",
     ),
     "a large fixed": (_typed(f"fixed[{2**31}]"), "the type of the column `typed`"),
     "a large scale": (_typed(f"decimal(9, {2**31})"), "the type of the column `typed`"),
-    "a geography of no kind": (_typed("geography('a', 'nonsense')"), "the type of the column `typed`"),
+    "a geography with an unknown algorithm": (_typed("geography('a', 'nonsense')"), "the type of the column `typed`"),
     "a geometry with a bracket": (_typed("geometry('a)b')"), "the type of the column `typed`"),
-    "a snapshot with the id of none": (_main(-1), "not the snapshot of the branch `main`"),
-    "a main branch beside no current snapshot": (
+    "a snapshot with the id that means none": (_main(-1), "not the snapshot of the branch `main`"),
+    "a main branch without a current snapshot": (
         lambda m: m.pop("current-snapshot-id"),
         "not the snapshot of the branch",
     ),
     "another main branch": (lambda m: m["refs"]["main"].update({"snapshot-id": 1}), "not the snapshot of the branch"),
-    "a ref to nothing": (lambda m: m["refs"]["old"].update({"snapshot-id": 9}), "names a snapshot"),
-    "a snapshot from later": (lambda m: m.update({"last-sequence-number": 1}), "above the table's last one"),
+    "a ref to a missing snapshot": (lambda m: m["refs"]["old"].update({"snapshot-id": 9}), "names a snapshot"),
+    "a snapshot with a later sequence number": (
+        lambda m: m.update({"last-sequence-number": 1}),
+        "above the table's last one",
+    ),
     "a number in a summary": (_summary(5), "`said` in the summary"),
     "nothing in a summary": (_summary(None), "`said` in the summary"),
     "an object in a summary": (_summary({"a": "b"}), "`said` in the summary"),
     "a snapshot log that goes back": (_earlier("snapshot-log", 60_001), "two times in a log"),
     "a metadata log that goes back": (_earlier("metadata-log", 60_001), "two times in a log"),
-    "a log that wraps": (_earlier("snapshot-log", -(2**63)), "two times in a log"),
+    "a log with the smallest time": (_earlier("snapshot-log", -(2**63)), "two times in a log"),
     "an early update": (lambda m: m.update({"last-updated-ms": 1}), "two times in a log"),
 }
 """Metadata that PyIceberg accepts and Java does not, with the words of the refusal."""
@@ -234,7 +237,7 @@ READABLE_TABLES: Final[dict[str, Change]] = {
     "the widest fixed": _typed(f"fixed[{2**31 - 1}]"),
     "a negative snapshot": _main(-7),
     "a large snapshot": _main(2**63 - 1),
-    "clocks within a minute": _earlier("snapshot-log", 60_000),
+    "log times that differ by a minute": _earlier("snapshot-log", 60_000),
     "a tag as main": lambda m: m["refs"].update({"main": {"snapshot-id": 2, "type": "tag"}}),
     "statistics twice": _again("statistics"),
 }
@@ -242,7 +245,7 @@ READABLE_TABLES: Final[dict[str, Change]] = {
 UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
     "a schema twice": (_again("schemas"), "two schemas have the same id"),
     "a version twice": (_again("versions"), "two versions have the same id"),
-    "two columns of one id": (
+    "two columns with one id": (
         lambda m: _columns(m).append(_column(1, "z", "long")),
         "two columns of a schema have the same id",
     ),

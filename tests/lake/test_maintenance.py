@@ -58,7 +58,7 @@ def test_a_commit_that_leaves_the_rows_unchanged_is_maintenance(
 
 OTHERS: dict[str, tuple[TableUpdate, ...]] = {
     **{each.value: (added(3, 2, each), moved(3)) for each in Operation if each is not Operation.REPLACE},
-    "of what is past": (added(3, 1, Operation.REPLACE), moved(3)),
+    "a rewrite of an old snapshot": (added(3, 1, Operation.REPLACE), moved(3)),
     "back": (moved(1),),
     "another branch": (added(3, 2, Operation.REPLACE), moved(3, "beside")),
     "a tag": (*REWRITTEN, moved(1, "kept", SnapshotRefType.TAG)),

@@ -21,9 +21,9 @@ TWICE = b'{"format-version": 2, "format-version": 2}'
 
 UNREADABLE: dict[str, tuple[Change, int, str]] = {
     "a time out of range": (lambda m: m["snapshots"][0].update({"timestamp-ms": 2**64}), 400, "out of range"),
-    "two columns of one id": (lambda m: m["schemas"][0]["fields"].append({**m["schemas"][0]["fields"][0], "name": "m"}), 400, "two columns of a schema have the same id"),
+    "two columns with one id": (lambda m: m["schemas"][0]["fields"].append({**m["schemas"][0]["fields"][0], "name": "m"}), 400, "two columns of a schema have the same id"),
     "a schema twice": (lambda m: m["schemas"].append(m["schemas"][0]), 400, "two schemas have the same id"),
-    "a snapshot with the id of none": (lambda m: m["snapshots"][0].update({"snapshot-id": -1}), 400, "names a snapshot"),
+    "a snapshot with the id that means none": (lambda m: m["snapshots"][0].update({"snapshot-id": -1}), 400, "names a snapshot"),
     "a main branch that is a tag": (lambda m: m["refs"]["main"].update({"type": "tag"}), 403, "cannot be a tag"),
     "a default": (lambda m: m["schemas"][0]["fields"][0].update({"write-default": "abc"}), 403, "cannot have a default"),
 }  # fmt: skip

@@ -120,7 +120,7 @@ def until(happened: Callable[[], bool], within: float = WITHIN) -> None:
     """Wait for an event."""
     deadline = time.monotonic() + within
     while not happened():
-        assert time.monotonic() < deadline, "it did not happen"
+        assert time.monotonic() < deadline, "the awaited event did not happen"
         time.sleep(0.005)
 
 

@@ -27,7 +27,7 @@ from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import default_cache
 from tests.egress import OPEN
 
-_SECRET = "known to the test"  # noqa: S105 (of nothing but its own runs)
+_SECRET = "known to the test"  # noqa: S105 (a test secret)
 _LATER = 1e12
 """A time so late that the deployment's own worker does not take the run."""
 

@@ -102,7 +102,7 @@ def _work(url: str, number: int, seed: int, clock: SharedClock, seen: _Seen, end
     stores = open_stores(url)
     organization = opened(clock, stores.log(ROOT))
     settings = WorkerSettings(name=f"w{number}", slots=2, round=_ROUND, lease=_LEASE)
-    attempts = _Attempts(seen, random.Random(seed + number))  # noqa: S311 (a test's)
+    attempts = _Attempts(seen, random.Random(seed + number))  # noqa: S311 (a seeded generator, not for cryptography)
     worker = Worker(organization.control.catch_up, lambda: [organization], attempts, settings)
     worker._schedulers[ROOT] = _NoSchedules(organization.control, organization.store)
     worker.start()

@@ -251,7 +251,7 @@ class TestDrivers:
             return made[-1]
 
         async def story() -> None:
-            await scene.drivers.start_home(make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
+            await scene.drivers.start_home(make)  # pyright: ignore[reportArgumentType] (a fake with the methods that are called)
             home, other = scene.knowing.resolve(PresentedCredential(scene.world.tokens["vic"])), self.known(scene, acme)
             assert other is not None
             assert home is not None

@@ -45,20 +45,20 @@ class TestAnUnknownWord:
         "resource": ([], "m see palace", {}, "the world declares no object with the id `palace`"),
         "place of a step": ([{"grant": {"to": "m", "role": "viewer", "on": "palace"}}], "m see L", {}, "`palace`"),
         "role of a step": ([{"grant": {"to": "m", "role": "king", "on": "L"}}], "m see L", {}, "no role `king`"),
-        "place for a type": (
+        "parent for a type": (
             [{"create": {"id": "p", "type": "layer", "parent": "T1"}}],
             "m see L",
             {},
             "does not allow a `database` below a `table`",
         ),
         "actor": ([], "palace see L", {}, "the world declares no actor with the id `palace`"),
-        "maker of a token": (
+        "creator of a token": (
             [{"create_token": {"id": "k", "by": "palace"}}],
             "m see L",
             {},
             "the world declares no principal with the id `palace`",
         ),
-        "what is deleted": (
+        "resource to delete": (
             [{"delete": {"id": "palace"}}],
             "m see L",
             {},

@@ -46,7 +46,7 @@ def _check_whole(where: str | Path, acknowledged: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_killed_writer_loses_no_acknowledged_entry_and_leaves_no_partial_one(lasting: str | Path, seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311 - it must repeat, not surprise
+    chance = random.Random(seed)  # noqa: S311 - a seeded generator, not for cryptography
     for _ in range(2):
         acknowledged = _append_until_killed(lasting, chance.uniform(0.0, 0.15))
         _check_whole(lasting, acknowledged)

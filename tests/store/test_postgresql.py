@@ -124,7 +124,7 @@ class TestListening:
 
         def heard(root: ResourceId, revision: int) -> None:
             told.put((root, revision))
-            raise RuntimeError("this is the test's")
+            raise RuntimeError("an error of the test")
 
         stop = replicas[0].listen(heard, BackgroundTasks())
         head = _append_until(replicas[1].log(ROOT).append, told)

@@ -91,7 +91,7 @@ class TestTheDoors:
             assert [got(url).text for url in (listening.url, listening.inner_url)] == ["ok", "ok"]
 
     def test_a_server_may_listen_on_every_address_with_one_port(self) -> None:
-        with serving(settings(bind="0.0.0.0", insecure_http=True)) as listening:  # noqa: S104 (the point)
+        with serving(settings(bind="0.0.0.0", insecure_http=True)) as listening:  # noqa: S104 (the subject of the test)
             assert listening.inner_url == f"http://127.0.0.1:{listening.port}"
             assert got(f"http://127.0.0.2:{listening.port}").text == "ok"
 

@@ -219,7 +219,7 @@ def test_a_job_on_a_cluster_is_interrupted_when_its_run_ends(scene: Scene, sessi
         if inflight_tasks:
             begun.set()
 
-    session.registerProgressHandler(under_way)  # pyright: ignore[reportArgumentType] (it is called, no more)
+    session.registerProgressHandler(under_way)  # pyright: ignore[reportArgumentType] (the function is only called)
     working = threading.Thread(target=lambda: failed.append(refusal(session.sql(LONG).collect)[1]))
     working.start()
     until(begun.is_set, lambda: str(failed))

@@ -176,7 +176,7 @@ class TestAnotherAddress:
 
     def test_an_address_that_other_machines_reach_needs_tls(self) -> None:
         with pytest.raises(SettingsError, match=r"`0\.0\.0\.0` in HEADGATE_BIND can be reached from other machines"):
-            default_settings({"HEADGATE_BIND": "0.0.0.0"})  # noqa: S104 (the point)
+            default_settings({"HEADGATE_BIND": "0.0.0.0"})  # noqa: S104 (the subject of the test)
 
     @pytest.mark.parametrize("more", [TLS, {"HEADGATE_INSECURE_HTTP": "1"}, {"HEADGATE_BIND": "::1"}])
     def test_an_address_is_accepted_with_tls_behind_a_tls_proxy_or_on_this_machine(self, more: dict[str, str]) -> None:

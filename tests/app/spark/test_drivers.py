@@ -73,7 +73,7 @@ class Scene:
         """Run the coroutine between the start and the end of the drivers; check that all have stopped."""
 
         async def whole() -> None:
-            await self.drivers.start_home(self.make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
+            await self.drivers.start_home(self.make)  # pyright: ignore[reportArgumentType] (a fake with the methods that are called)
             await story()
             await self.drivers.end()
 

@@ -29,7 +29,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def reached_by_others(settings: Settings) -> Settings:
-    return replace(settings, bind="0.0.0.0", insecure_http=True)  # noqa: S104 (that is what it is about)
+    return replace(settings, bind="0.0.0.0", insecure_http=True)  # noqa: S104 (the subject of the test)
 
 
 def test_a_local_server_serves_without_a_sandbox_and_reports_what_is_not_enforced(settings: Settings) -> None:

@@ -66,7 +66,10 @@ class TestWhatIsAnsweredAtOnce:
         at_once(world, ONE, own(world, "database.edit", "lake.audited-here"))
 
         wanted = AuditFilter(request="request-1", action="database.edit", allowed=False)
-        until(lambda: world.deployment.stores.audit_records(world.opened.id, wanted), lambda: "it was not written")
+        until(
+            lambda: world.deployment.stores.audit_records(world.opened.id, wanted),
+            lambda: "the audit record was not written",
+        )
 
 
 class TestWhatIsNotAnsweredAtOnce:

@@ -8,7 +8,7 @@ from fastapi import Request
 import headgate
 from headgate.endpoints.common.cookies import in_cookie
 
-SECRET = "hgs.s_0f.a-b_c"  # noqa: S105 (of no session)
+SECRET = "hgs.s_0f.a-b_c"  # noqa: S105 (a test secret)
 SOURCES = Path(headgate.__file__).parent
 
 

@@ -76,7 +76,16 @@ def sorted_by(source: int, transform: str) -> dict[str, Any]:
         ({"write-order": sorted_by(2, "truncate[0]")}, "above 0"),
         ({"schema": columns((1, "n", f"fixed[{WIDE}]"))}, "the type of the column `n`"),
     ],
-    ids=["day of a text", "width 0", "wide", "a name twice", "no name", "order of a text", "order of width 0", "fixed"],
+    ids=[
+        "day of a text",
+        "width 0",
+        "wide",
+        "a repeated name",
+        "no name",
+        "order of a text",
+        "order of width 0",
+        "fixed",
+    ],
 )
 def test_a_new_table_that_java_could_not_open_is_a_bad_request(
     world: CatalogHarness, asked: dict[str, Any], words: str, *, is_staged: bool
@@ -110,7 +119,7 @@ def main(snapshot: int, **kept: int) -> dict[str, Any]:
         ({"schema-id": WIDE}, RANGE),
         ({"summary": {"operation": "append", "x": 5}}, "`x` in the summary"),
     ],
-    ids=["the id of none", "id", "sequence", "time", "schema", "summary"],
+    ids=["the id that means none", "id", "sequence", "time", "schema", "summary"],
 )
 def test_a_snapshot_that_java_could_not_read_is_a_bad_request(
     world: CatalogHarness, said: dict[str, Any], words: str

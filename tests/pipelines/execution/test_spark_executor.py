@@ -76,7 +76,7 @@ def carry_out(
         return attempt
 
     def connected(token: str) -> Any:
-        assert token == "a token"  # noqa: S105 (of nothing)
+        assert token == "a token"  # noqa: S105 (a test secret)
         return session
 
     def places(organization: Organization) -> ExternalAccessPolicy:
@@ -188,7 +188,7 @@ class TestAnAttempt:
 
     def test_a_stopped_attempt_does_not_start(self, carry_out: Any, session: FakeSession) -> None:
         with pytest.raises(InterruptedError):
-            carry_out(lambda _: pytest.fail("it began"), stopped=True)
+            carry_out(lambda _: pytest.fail("the work of the attempt began"), stopped=True)
 
         assert session.stopped == 1
 

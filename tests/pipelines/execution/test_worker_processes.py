@@ -55,7 +55,7 @@ def raced(url: str, count: int, seed: int) -> float:
 
     Returns the seconds until all runs had ended, without the time in which every worker waited for the clock.
     """
-    clock, chance = SharedClock(NOW), random.Random(seed)  # noqa: S311 (a test's)
+    clock, chance = SharedClock(NOW), random.Random(seed)  # noqa: S311 (a seeded generator, not for cryptography)
     with places(url, clock, 1) as [organization]:
         for number in range(count):
             organization.control.execute(QueueRun(RunId(f"r{number}"), chance.choice(PIPELINES)), None)

@@ -143,7 +143,7 @@ class TestAFolder:
 
         def connected() -> AllowedFolder:
             if not left:
-                raise InterruptedError("the right has gone")
+                raise InterruptedError("the privilege was revoked")
             return left.pop()
 
         frame: Any = Frame("new")

@@ -294,7 +294,7 @@ class TestStreams:
                 closed.append(True)
 
             async def fail(_: Any) -> None:
-                raise RuntimeError("the client has gone")
+                raise RuntimeError("the client has disconnected")
 
             scope = {"type": "http", "asgi": {"spec_version": "2.4"}}
             await _StreamedRows(rows(), close)(scope, fail, fail)  # type: ignore[arg-type]

@@ -345,7 +345,7 @@ class TestAStatementUnderWay:
             if answer["state"] != "running":
                 return dict(answer)
             threading.Event().wait(0.05)
-        raise AssertionError("it is still running")
+        raise AssertionError("the statement is still running")
 
 
 class TestARefusal:
