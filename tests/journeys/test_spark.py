@@ -367,7 +367,7 @@ class TestTableProperties:
             state, words = refusal(lambda key=key, value=value: SETTING[form](spark, key, value))
             assert (state, f"`{key}`" in words) == (REFUSED, True)
         key, value = OUT_OF_BOUNDS
-        assert f"the property `{key}` is a whole number" in refusal(lambda: SETTING[form](spark, key, value))[1]
+        assert f"the property `{key}` must be a whole number" in refusal(lambda: SETTING[form](spark, key, value))[1]
         assert (_names(spark), spark.sql("SHOW TBLPROPERTIES lake.raw.t").collect()) == before
 
 
