@@ -181,5 +181,7 @@ class TestAsking:
     def test_a_wrong_answer_is_reported_with_its_engine_and_question(self, measured: str) -> None:
         asking = loaded(ForgetfulEngine(self.made))
 
-        with pytest.raises(WrongAnswerError, match=r"^forgetful: .*(is False, not True|lacks \['table-\d+'\])"):
+        with pytest.raises(
+            WrongAnswerError, match=r"^forgetful: .*(should be False, and is True|lacks \['table-\d+'\])"
+        ):
             asking.compare(measured, 1)
