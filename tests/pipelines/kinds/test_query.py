@@ -52,7 +52,7 @@ class TestOnSpark:
         told = lake.run(definition, run=RunId("run_added"), part=Range("a", "b"))
         lake.run(definition, part=Range("b", "c"))
 
-        assert told.lines == ["an earlier attempt has written lake.trusted.added"]
+        assert told.lines == ["an earlier attempt has written lake.trusted.added; skipping it"]
         assert lake.rows("SELECT k FROM lake.trusted.added ORDER BY k") == [(1,), (2,)]
 
     def test_a_query_merges_by_key_and_treats_null_as_a_key(self, lake: ByHand) -> None:

@@ -360,7 +360,7 @@ class TestAnAttempt:
 
         told = lake.load(*both["streams"], run=run)
 
-        assert "stream `once`: an earlier attempt has written lake.raw.once" in told.lines
+        assert "stream `once`: an earlier attempt has written lake.raw.once; skipping it" in told.lines
         assert lake.rows("once") == lake.rows("second") == [("1",)]
 
 

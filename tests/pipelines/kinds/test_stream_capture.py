@@ -71,7 +71,9 @@ class TestOnSpark:
         drop.put("fits/2.csv", "n", "2")
         drop.put("fits/3.csv", "n", "three")
 
-        with pytest.raises(LoadError, match=r"`3\.csv` does not fit lake\.raw\.fits, and nothing of its batch"):
+        with pytest.raises(
+            LoadError, match=r"`3\.csv` does not fit the columns of lake\.raw\.fits; no file of its batch"
+        ):
             drop.lake.run(capture("fits"))
         assert drop.rows("fits") == [(1,)]
         drop.put("fits/3.csv", "n", "3")
