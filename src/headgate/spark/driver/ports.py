@@ -1,7 +1,7 @@
 """The ports of drivers: for sessions, for executors, and for the exchange of blocks."""
 
 import itertools
-import random
+import secrets
 import socket
 import threading
 from collections.abc import Collection, Iterator
@@ -90,13 +90,20 @@ def _free_ports(count: int, without: Collection[int] = ()) -> tuple[int, ...]:
     """Return free ports outside the ephemeral range: another program could get an ephemeral port first. Raises `NoPortError`."""
     lowest, highest = _read_ephemeral_range()
     wanted = [port for port in range(_FIRST, _LAST) if not lowest <= port <= highest and port not in without]
-    random.SystemRandom().shuffle(wanted)
-    found = tuple(itertools.islice((port for port in wanted if is_free(_LOOPBACK, port)), count))
+    found = tuple(itertools.islice((port for port in _draw(wanted) if is_free(_LOOPBACK, port)), count))
     if len(found) < count:
         raise NoPortError(
             f"no port from {_FIRST} to {_LAST} outside {lowest} to {highest} is free; narrow the range in `{_RANGE}`"
         )
     return found
+
+
+def _draw(ports: list[int]) -> Iterator[int]:
+    """Take ports out of the list in random order: one at a time, because shuffling them all takes half a second."""
+    while ports:
+        at = secrets.randbelow(len(ports))
+        ports[at], ports[-1] = ports[-1], ports[at]
+        yield ports.pop()
 
 
 def _read_ephemeral_range() -> tuple[int, int]:
