@@ -138,7 +138,7 @@ class TestOnSpark:
     def test_a_history_fails_on_two_rows_of_one_key_at_the_same_time(self, lake: ByHand) -> None:
         self._put(lake, "twice", "k INT, what STRING, note STRING", [(1, "a", "x"), (1, "b", "x")])
 
-        with pytest.raises(HistoryError, match="more than one row for `k` 1"):
+        with pytest.raises(HistoryError, match="more than one row for the key `k` 1"):
             lake.run(history("twice"))
 
     @staticmethod

@@ -63,7 +63,7 @@ class TestOnSpark:
             lake.run(query("merged", text, "lake.raw.other", mode="merge", keys=["k"]))
         twice = sql.format(values="(VALUES (7, 1), (7, 2))")
 
-        with pytest.raises(QueryError, match="more than one row for `k` 7"):
+        with pytest.raises(QueryError, match="more than one row for the key `k` 7"):
             lake.run(query("merged", twice, "lake.raw.other", mode="merge", keys=["k"]))
 
         assert lake.rows("SELECT * FROM lake.trusted.merged ORDER BY k") == [(None, 2), (1, 2)]

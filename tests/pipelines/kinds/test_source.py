@@ -119,7 +119,7 @@ class TestFiles:
                 two,
                 "torn.csv: the row does not fit the columns; columns without a value: word: 2;",
             ),
-            "torn.json": ('{"id": 1}\n{"id": ', "json_lines", two, "torn.json: a row that does not fit the columns"),
+            "torn.json": ('{"id": 1}\n{"id": ', "json_lines", two, "torn.json: the row does not fit the columns"),
             "torn.parquet": (
                 "PAR1 and no more",
                 "parquet",
@@ -309,7 +309,9 @@ class TestColumns:
             pq.write_table(pa.table({"n": lost, "t": [7]}), lake.folder / f"another{at}.parquet")
             streams.append(other | {"name": f"another{at}", "file": f"another{at}.parquet"})
         for one, expected in zip(
-            streams, ("another0.parquet: `n` is no INT", "another1.parquet: `n` is no INT", NESTED), strict=True
+            streams,
+            ("another0.parquet: `n` is not a valid INT", "another1.parquet: `n` is not a valid INT", NESTED),
+            strict=True,
         ):
             assert expected in lake.refused(one)[0]
         assert lake.rows("another") == [(2, "7")]
