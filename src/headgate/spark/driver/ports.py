@@ -99,7 +99,7 @@ def _free_ports(count: int, without: Collection[int] = ()) -> tuple[int, ...]:
 
 
 def _draw(ports: list[int]) -> Iterator[int]:
-    """Take ports out of the list in random order: one at a time, because shuffling them all takes half a second."""
+    """Yield the ports in random order, and remove each from the list: shuffling them all would take half a second."""
     while ports:
         at = secrets.randbelow(len(ports))
         ports[at], ports[-1] = ports[-1], ports[at]
