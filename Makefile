@@ -48,4 +48,4 @@ lock: setup ## update the locks from pyproject.toml (needs uv)
 
 release: setup ## build wheel, sdist and SBOM into dist/; check version, changelog, licences, a clean install and an upgrade
 	@$(INSTALL) requirements-release.lock
-	@$(BIN)/python tools/release.py
+	@$(BIN)/python -m tools.release

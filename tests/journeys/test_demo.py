@@ -16,7 +16,7 @@ from tests.postgres import PostgresServer
 from tests.sandbox import without_landlock
 from tests.sandbox.levels import is_full, require_said
 from tests.sandbox.refusals import REFUSAL
-from tests.wheels import build, imported_from, install_wheel
+from tools.wheels import build, imported_from, install_wheel
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

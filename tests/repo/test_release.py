@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.wheels import build
 from tools.release import licence_faults, licences, source_faults, tracked, version_faults, wheel_faults
+from tools.wheels import build
 
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n{}\n## [0.2.0]{}\n\n- New.\n\n## [0.1.0] - 2026-01-01\n\n- Old.\n"
 TABLE = {"allowed": ["MIT", "Apache-2.0"], "packages": {"psycopg": "a library"}}
