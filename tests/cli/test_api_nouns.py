@@ -53,6 +53,8 @@ def test_a_team_is_created_renamed_moved_shown_and_deleted(on_mesh: Commands) ->
     on_mesh.run("owner", "team", "add-member", "hands", "ben", "--role", "member")
 
     assert "ben (member)" in on_mesh.run("owner", "team", "show", "hands")
+    shown = json.loads(on_mesh.run("owner", "team", "show", "hands", "-o", "json"))
+    assert [(each["name"], each["role"]) for each in shown["members"]] == [("ben", "member")]
     assert "ben" in on_mesh.run("owner", "team", "list-members", "hands")
     on_mesh.run("owner", "team", "remove-member", "hands", "ben")
     on_mesh.run("owner", "team", "delete", "hands")

@@ -65,7 +65,7 @@ OPTIONS: Mapping[str, str] = {
     "--detach": "do not wait for the end of a run",
     "--details-file": "a file with relations and attributes",
     "--domain": "create a domain in place of a team",
-    "--door": "the only endpoint whose entries are shown",
+    "--endpoint": "the only endpoint whose entries are shown",
     "--dry-run": "change nothing; show what would be done",
     "--email": "the e-mail address of a user",
     "--engine": "the implementation that decides",

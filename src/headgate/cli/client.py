@@ -15,6 +15,7 @@ from headgate.cli.session_file import kept_session
 from headgate.control.egress.loopback import is_loopback
 
 __all__ = [
+    "CALL_TIMEOUT",
     "ApiError",
     "api_path",
     "configured_url",
@@ -22,7 +23,9 @@ __all__ = [
     "every",
     "format_revision",
     "given_fields",
+    "pages",
     "problem_of",
+    "reason_header",
     "require_token",
     "send",
     "send_delete",
@@ -31,7 +34,7 @@ __all__ = [
     "stored_credential",
 ]
 
-_WAIT = 600.0
+CALL_TIMEOUT = 600.0
 """Seconds after which a call times out; a SQL statement may run for minutes."""
 
 _PROBE = 5.0
@@ -64,9 +67,19 @@ def send_write(
     For a dry run, the server writes nothing and returns the effects. `reason` is kept in the audit. Raises `ApiError` with the
     text of the problem.
     """
-    headers = {"headgate-why": _header_text(reason)} if reason else {}
+    headers = reason_header(reason)
     answer = _called(method, path, body, {**(query or {}), "dry_run": "true" if dry_run else None}, headers)
     return answer.json() if answer.content else {}
+
+
+def reason_header(reason: str) -> dict[str, str]:
+    """Return the header with the reason that the audit keeps; none for an empty reason.
+
+    Raises `ApiError` for a text that a header cannot contain.
+    """
+    if not (reason.isascii() and reason.isprintable()):
+        raise ApiError("`--reason` has a character that a header cannot contain; write it on one line, in ASCII")
+    return {"headgate-why": reason} if reason else {}
 
 
 def send_delete(path: str) -> None:
@@ -81,11 +94,17 @@ def send(method: str, path: str, *, body: Any = None) -> None:
 
 def every(path: str, *, method: str = "GET", body: Any = None, **query: Any) -> Iterator[dict[str, Any]]:
     """Yield every entry of a list, page after page. Raises `ApiError` with the text of the problem."""
+    for page in pages(path, method=method, body=body, **query):
+        yield from page["items"]
+
+
+def pages(path: str, *, method: str = "GET", body: Any = None, **query: Any) -> Iterator[dict[str, Any]]:
+    """Yield every page of a list. Raises `ApiError` with the text of the problem."""
     cursor: str | None = None
     while True:
-        answer = send_request(method, path, body=body, limit=_PAGE, cursor=cursor, **query)
-        yield from answer["items"]
-        cursor = answer["next"]
+        page = send_request(method, path, body=body, limit=_PAGE, cursor=cursor, **query)
+        yield page
+        cursor = page["next"]
         if cursor is None:
             return
 
@@ -157,13 +176,6 @@ def _demo_hint() -> str:
     return f"; for the server of the demo, set HEADGATE_DATA={folder}" if folder else ""
 
 
-def _header_text(text: str) -> str:
-    """Return a text that can be sent in a header. Raises `ApiError` for a text that cannot."""
-    if not (text.isascii() and text.isprintable()):
-        raise ApiError("`--reason` has a character that a header cannot contain; write it on one line, in ASCII")
-    return text
-
-
 def _called(
     method: str, path: str, body: Any, query: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> httpx.Response:
@@ -173,7 +185,7 @@ def _called(
         json=body,
         params={key: value for key, value in query.items() if value is not None},
         headers={"authorization": f"Bearer {require_token()}", **(headers or {})},
-        timeout=_WAIT,
+        timeout=CALL_TIMEOUT,
     )
     if not answer.is_success:
         raise ApiError(_choice(answer) or problem_of(answer))

@@ -9,9 +9,10 @@ from tests.cli.api.commands import Commands
 def test_entries_have_their_actor_endpoint_and_reason(on_lake: Commands) -> None:
     on_lake.run("vic", "request", "create", "table.select", "lake.raw.t", "--purpose", "x", "--reason", "an audit")
 
-    said = on_lake.run("owner", "audit", "list", "--actor", "vic", "--door", "api", "--since", "2020-01-01T00:00:00Z")
+    for since in ("2020-01-01T00:00:00Z", "2020-01-01", "-7d"):
+        said = on_lake.run("owner", "audit", "list", "--actor", "vic", "--endpoint", "api", "--since", since)
 
-    assert any("vic" in line and "an audit" in line for line in said.splitlines())
+        assert any("vic" in line and "an audit" in line for line in said.splitlines())
 
 
 def test_a_page_names_the_option_for_the_next_page(on_lake: Commands) -> None:

@@ -7,6 +7,7 @@ from typer.testing import CliRunner, Result
 
 import headgate.cli
 from headgate.cli import app
+from headgate.cli.errors import ApiError
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 Run = Callable[..., Result]
@@ -77,3 +78,10 @@ def test_a_field_with_a_number_that_is_not_finite_is_refused(run: Run) -> None:
 
     assert done.exit_code == 2
     assert "`NaN` after `days:=` is not JSON; write valid JSON, or `days=` for a text" in done.stderr
+
+
+def test_a_reason_that_a_header_cannot_contain_is_refused(run: Run) -> None:
+    done = run("POST", "/api/v1/databases", "name=x", "--reason", "für x")
+
+    assert isinstance(done.exception, ApiError)
+    assert "in ASCII" in str(done.exception)

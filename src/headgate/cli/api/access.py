@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import ApiError, api_path, every, send_request
+from headgate.cli.client import ApiError, api_path, every, pages, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import AboutPrincipal, ActionName, OutputMode, ResourceName
 from headgate.cli.output import print_items, say, write_json
@@ -88,8 +88,8 @@ def show_impact(
 ) -> None:
     """Show the effect of hypothetical steps: the actions that principals lose and gain. Nothing is changed."""
     body = {"steps": read_yaml(steps_file)}
-    effects = list(every("/questions/what-if", method="POST", body=body))
-    pipelines = send_request("POST", "/questions/what-if", body=body, limit=1)["pipelines"]
+    found = list(pages("/questions/what-if", method="POST", body=body))
+    effects, pipelines = [each for page in found for each in page["items"]], found[-1]["pipelines"]
     if output == "json":
         write_json({"effects": effects, "pipelines": pipelines}, indent=2)
     else:

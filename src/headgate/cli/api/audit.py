@@ -9,17 +9,20 @@ from headgate.cli.client import send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import OnlyAction, OnlyResource, OutputMode
 from headgate.cli.output import format_time, note, print_items
+from headgate.cli.times import parse_time
+
+_TIMES = "(ISO 8601, UTC), or an offset from now in days, hours or minutes (d, h, m)"
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="show only entries from this time on (RFC 3339, with a zone)"),
+    typer.Option("--since", metavar="TIME|-7d", help=f"show only entries from this time on {_TIMES}"),
 ]
 Before = Annotated[
     str | None,
-    typer.Option("--until", metavar="TIME", help="show only entries before this time (RFC 3339, with a zone)"),
+    typer.Option("--until", metavar="TIME|-7d", help=f"show only entries before this time {_TIMES}"),
 ]
-Door = Annotated[
-    str | None, typer.Option("--door", metavar="NAME", help="show only entries of this endpoint, for example api")
+Endpoint = Annotated[
+    str | None, typer.Option("--endpoint", metavar="NAME", help="show only entries of this endpoint, for example api")
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", help="the most entries to show")]
 
@@ -36,7 +39,7 @@ def list_entries(
         str | None, typer.Option("--actor", metavar="PRINCIPAL", help="show only changes of this principal")
     ] = None,
     resource: OnlyResource = None,
-    door: Door = None,
+    endpoint: Endpoint = None,
     since: Since = None,
     until: Before = None,
     after: Annotated[
@@ -47,7 +50,13 @@ def list_entries(
     output: OutputMode = "table",
 ) -> None:
     """Show the changes, oldest first, each with its actor, endpoint and reason."""
-    filters = {"actor": actor, "resource": resource, "door": door, "since": since, "until": until}
+    filters = {
+        "actor": actor,
+        "resource": resource,
+        "door": endpoint,
+        "since": parse_time(since),
+        "until": parse_time(until),
+    }
     answer = send_request("GET", "/audit", after=after, limit=limit, **filters)
     columns: dict[str, Any] = {
         "revision": "revision",
@@ -68,7 +77,7 @@ def list_decisions(
     ] = None,
     action: OnlyAction = None,
     resource: OnlyResource = None,
-    door: Door = None,
+    endpoint: Endpoint = None,
     since: Since = None,
     until: Before = None,
     limit: Limit = 100,
@@ -76,7 +85,7 @@ def list_decisions(
     output: OutputMode = "table",
 ) -> None:
     """Show the denied calls, newest first. If HEADGATE_AUDIT is `all`, every decision is recorded."""
-    filters = {"principal": principal, "action": action, "resource": resource, "door": door}
+    filters = {"principal": principal, "action": action, "resource": resource, "door": endpoint}
     answer = send_request("GET", "/audit/decisions", limit=limit, since=since, until=until, **filters)
     columns: dict[str, Any] = {
         "at": lambda each: format_time(each["at"]),

@@ -6,12 +6,11 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from headgate.cli.client import configured_url, problem_of, require_token
+from headgate.cli.client import CALL_TIMEOUT, configured_url, problem_of, reason_header, require_token
 from headgate.cli.finite_numbers import parse_json
 from headgate.cli.options import DryRun, Reason
 from headgate.cli.output import fail, write_json, write_text
 
-_WAIT = 600.0
 _BODILESS = ("GET", "DELETE")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -42,7 +41,7 @@ def api(
     verb = _method(method)
     given, bodiless = _fields(fields or []), verb in _BODILESS
     query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
-    headers = {"authorization": f"Bearer {require_token()}", **({"headgate-why": reason} if reason else {})}
+    headers = {"authorization": f"Bearer {require_token()}", **reason_header(reason)}
     prefix = f"/o/{organization}" if organization else ""
     answer = httpx.request(
         verb,
@@ -50,7 +49,7 @@ def api(
         params=query,
         json=None if bodiless else given,
         headers=headers,
-        timeout=_WAIT,
+        timeout=CALL_TIMEOUT,
     )
     if answer.is_error:
         fail(problem_of(answer))

@@ -64,8 +64,10 @@ def create_team(
 def show_team(team: Team, *, output: OutputMode = "table") -> None:
     """Show a team or domain with its members."""
     found = send_request("GET", api_path("teams", team))
-    members = ", ".join(f"{each['name']} ({each['role']})" for each in every(api_path("teams", team, "members")))
-    print_item(found, {**{key: found[key] for key in ("id", "name", "type", "parent")}, "members": members}, output)
+    members = list(every(api_path("teams", team, "members")))
+    named = ", ".join(f"{each['name']} ({each['role']})" for each in members)
+    shown = {**{key: found[key] for key in ("id", "name", "type", "parent")}, "members": named}
+    print_item({**found, "members": members}, shown, output)
 
 
 def rename_team(
