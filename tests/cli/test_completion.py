@@ -45,6 +45,32 @@ def test_the_names_that_begin_with_the_word_are_completed(line: str, names: list
     assert completed(line) == names
 
 
+def test_only_names_that_are_one_literal_word_of_a_shell_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shell evaluates what it completes, and other users choose the names."""
+    odd = (
+        "a$(x)",
+        "a`x`",
+        "a;x",
+        "a x",
+        r"a\$(x)",
+        "a*",
+        "a'b",
+        'a"b',
+        "a\nb",
+        "a|b",
+        "a&b",
+        "a>b",
+        "a~b",
+        "a!b",
+        "a{b,c}",
+    )
+    names = [*odd, "-a", "a.plain-name_1", "añejo", "a@b.example", "a/b"]
+    monkeypatch.setattr(completion, "_ask_names", lambda *_: names)
+
+    assert completion.complete_group("a") == ["a.plain-name_1", "a/b", "a@b.example", "añejo"]
+    assert completion.complete_group("-") == []
+
+
 def test_a_caller_completes_no_name_that_it_may_not_see(
     world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

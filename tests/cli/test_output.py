@@ -148,3 +148,10 @@ def test_no_colour_is_printed_if_the_user_wants_none(variables: dict[str, str], 
 
     assert "headgate: no" in done.stderr.replace("\x1b[31m", "").replace("\x1b[0m", "")
     assert ("\x1b[31m" in done.stderr) is colours
+
+
+def test_a_line_break_in_a_cell_forges_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("purpose",), [("a report\nq_fake  approved",)])
+
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert printed == ["purpose", r"a report\x0aq_fake  approved"]

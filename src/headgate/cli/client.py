@@ -112,10 +112,12 @@ def pages(path: str, *, method: str = "GET", body: Any = None, **query: Any) -> 
 def api_path(*parts: str) -> str:
     """Return the path of these parts, percent-encoded.
 
-    Raises `ApiError` for an empty part: the path would name the whole collection.
+    Raises `ApiError` for a part that would name the collection or another object: an empty one, `.` and `..`.
     """
     if not all(parts):
         raise ApiError("a name or an id is empty; pass a name or an id")
+    if dots := {".", ".."}.intersection(parts):
+        raise ApiError(f"`{min(dots)}` cannot be a name or an id; pass a name or an id")
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 

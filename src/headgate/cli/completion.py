@@ -1,5 +1,6 @@
 """Completion of names in a shell, which asks the API and completes nothing on any failure."""
 
+import re
 from collections.abc import Callable
 
 import httpx
@@ -12,13 +13,16 @@ _WAIT = 1.0
 _NAMES = 100
 """The most names that a shell gets."""
 
+_LITERAL = re.compile(r"[\w./@+][\w./@+-]*")
+"""A name that a shell reads as one literal word. Shells evaluate completions, and other users choose the names."""
+
 
 def _complete_from(*lists: str) -> Callable[[str], list[str]]:
     """Return a callback that completes the names of these lists of the API."""
 
     def complete(incomplete: str) -> list[str]:
         found = {name for path in lists for name in _ask_names(path, incomplete)}
-        return sorted(name for name in found if name.startswith(incomplete))
+        return sorted(name for name in found if name.startswith(incomplete) and _LITERAL.fullmatch(name))
 
     return complete
 

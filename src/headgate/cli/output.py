@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from headgate.control.text.terminal_text import terminal_json, terminal_text
+from headgate.control.text.terminal_text import terminal_json, terminal_line, terminal_text
 
 OutputFormat = Literal["table", "json"]
 """The formats of an output: a table for people, or JSON for programs."""
@@ -55,10 +55,10 @@ def fail(sentence: str) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows under their columns."""
+    """Print rows under their columns, each row on one line: a line break in other users' text would forge a row."""
     drawn = Table(*map(terminal_text, columns), box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        drawn.add_row(*("" if cell is None else terminal_text(str(cell)) for cell in row))
+        drawn.add_row(*("" if cell is None else terminal_line(str(cell)) for cell in row))
     print_drawing(drawn)
 
 

@@ -219,7 +219,8 @@ async def parse_write_options(
     *,
     dry_run: Annotated[bool, Query(description="write nothing; return the changes and their effects")] = False,
     idempotency_key: Annotated[
-        Text | None, Header(max_length=200, description="repeats of the request with this key are written once")
+        Text | None,
+        Header(min_length=1, max_length=200, description="repeats of the request with this key are written once"),
     ] = None,
     if_match: Annotated[Text | None, Header(max_length=200, description="the version that the change is for")] = None,
     headgate_why: Annotated[Text | None, Header(max_length=1000, description="the reason, for the audit")] = None,
