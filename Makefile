@@ -13,6 +13,7 @@ setup: ## create .venv with the locked packages; fetch Java and the Iceberg jar;
 
 hooks: setup ## check format, lint and English at every commit of this clone
 	@git config core.hooksPath tools/hooks
+	@echo "every commit of this clone is checked from now on: format, lint, English"
 
 demo: setup ## start a guarded lakehouse with real data and four users; HEADGATE_DEMO_ONCE=1 exits after the story; delete .headgate-demo to start over
 	@$(BIN)/headgate demo

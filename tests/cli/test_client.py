@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.cli.client import api_path
+from headgate.cli.client import api_path, stored_credential
 from headgate.cli.errors import ApiError
 
 
@@ -19,3 +19,10 @@ def test_a_name_that_would_lead_to_another_object_is_refused(name: str) -> None:
 )
 def test_a_name_stays_one_part_of_the_path(name: str, path: str) -> None:
     assert api_path("users", name) == path
+
+
+def test_an_empty_token_is_refused_and_does_not_become_the_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADGATE_TOKEN", "")
+
+    with pytest.raises(ApiError, match="HEADGATE_TOKEN is empty"):
+        stored_credential()

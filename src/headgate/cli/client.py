@@ -147,8 +147,12 @@ def require_token() -> str:
 
 def stored_credential() -> tuple[str, str]:
     """Return the token or session to call the API with, and its origin as text. Raises `ApiError` if there is none."""
-    if named := os.environ.get("HEADGATE_TOKEN"):
+    named = os.environ.get("HEADGATE_TOKEN")
+    if named:
         return named, "the token in HEADGATE_TOKEN"
+    if named is not None:
+        # Often a file that could not be read: the command must not run as the owner instead.
+        raise ApiError("HEADGATE_TOKEN is empty; set it to a token, or unset it to use your login or the owner's token")
     if session := kept_session(configured_url(), os.environ):
         return session, "the session of `headgate auth login`"
     kept = default_settings(os.environ).owner_token
