@@ -45,7 +45,7 @@ def test_the_names_that_begin_with_the_word_are_completed(line: str, names: list
     assert completed(line) == names
 
 
-def test_only_names_that_are_one_literal_word_of_a_shell_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_no_literal_word_of_a_shell_is_not_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shell evaluates what it completes, and other users choose the names."""
     odd = (
         "a$(x)",

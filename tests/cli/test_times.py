@@ -5,7 +5,7 @@ import time
 import pytest
 
 from headgate.cli.errors import ApiError
-from headgate.cli.times import parse_time, read_time
+from headgate.cli.times import parse_time_option, read_time
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ def test_a_time_or_an_offset_is_read_as_seconds(text: str, seconds: float) -> No
 @pytest.mark.parametrize("text", ["", "soon", "30d", "+30", "+d"])
 def test_any_other_text_is_not_a_time(text: str) -> None:
     with pytest.raises(ApiError, match=r"is not a time; write one such as `2026-11-21T09:00`"):
-        parse_time(text)
+        parse_time_option(text)
 
 
 def test_the_end_of_an_access_is_an_offset_from_now_or_left_out() -> None:
-    end = parse_time("+1d")
+    end = parse_time_option("+1d")
 
-    assert parse_time(None) is None
+    assert parse_time_option(None) is None
     assert end is not None
     assert abs(end - time.time() - 86400) < 60

@@ -27,7 +27,7 @@ def read_time(text: str, base: float) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def parse_time(text: str | None) -> float | None:
+def parse_time_option(text: str | None) -> float | None:
     """Return a time in seconds since the epoch, None if it is left out; see `read_time`. Raises `ApiError` for a wrong text."""
     if text is None:
         return None

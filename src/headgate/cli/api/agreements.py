@@ -8,7 +8,7 @@ from headgate.cli.client import ApiError, api_path, every, given_fields, send_re
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import AccessPurpose, DryRun, OnlyState, OutputMode, Reason, Until
 from headgate.cli.output import format_time, note, print_item, print_items
-from headgate.cli.times import parse_time
+from headgate.cli.times import parse_time_option
 from headgate.cli.writes import WriteOptions, write
 
 Agreement = Annotated[
@@ -54,7 +54,7 @@ def create_agreement(
         raise ApiError(
             "a request has no end; pass `--until` when the request is approved, or together with `--approved`"
         )
-    fields = {"port": port, "purpose": purpose, "consumer": consumer, "ends": parse_time(until)}
+    fields = {"port": port, "purpose": purpose, "consumer": consumer, "ends": parse_time_option(until)}
     answer = write(
         WriteOptions(dry_run, reason, output),
         "POST",
@@ -116,7 +116,7 @@ def approve_agreement(
         "POST",
         api_path("access", agreement, "approve"),
         f"agreement {agreement} is approved",
-        body=given_fields({"ends": parse_time(until)}),
+        body=given_fields({"ends": parse_time_option(until)}),
     )
 
 
@@ -140,7 +140,7 @@ def change_agreement(
     output: OutputMode = "table",
 ) -> None:
     """Change the purpose or the end of a request or agreement. What is left out stays as it is."""
-    body = given_fields({"purpose": purpose, "ends": parse_time(until)})
+    body = given_fields({"purpose": purpose, "ends": parse_time_option(until)})
     if not body:
         raise ApiError("there is no change; pass `--purpose` or `--until`")
     path = api_path("access", agreement)

@@ -8,7 +8,7 @@ from headgate.cli.client import every, given_fields
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import DryRun, OnlyResource, OutputMode, Reason, ResourceName, RoleName, Subject, Until
 from headgate.cli.output import format_time, print_items
-from headgate.cli.times import parse_time
+from headgate.cli.times import parse_time_option
 from headgate.cli.writes import WriteOptions, write
 
 FromRequest = Annotated[
@@ -45,7 +45,7 @@ def create_assignment(
     output: OutputMode = "table",
 ) -> None:
     """Assign a role on a resource to a subject."""
-    fields = {"subject": subject, "role": role, "resource": resource, "ends": parse_time(until)}
+    fields = {"subject": subject, "role": role, "resource": resource, "ends": parse_time_option(until)}
     done = f"{subject} holds {role} on {resource}"
     write(WriteOptions(dry_run, reason, output), "POST", "/assignments", done, body=given_fields(fields))
 

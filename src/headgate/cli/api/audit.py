@@ -9,7 +9,7 @@ from headgate.cli.client import send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import OnlyAction, OnlyResource, OutputMode
 from headgate.cli.output import format_time, note, print_items
-from headgate.cli.times import parse_time
+from headgate.cli.times import parse_time_option
 
 _TIMES = "(ISO 8601, UTC), or an offset from now in days, hours or minutes (d, h, m)"
 
@@ -54,8 +54,8 @@ def list_entries(
         "actor": actor,
         "resource": resource,
         "door": endpoint,
-        "since": parse_time(since),
-        "until": parse_time(until),
+        "since": parse_time_option(since),
+        "until": parse_time_option(until),
     }
     answer = send_request("GET", "/audit", after=after, limit=limit, **filters)
     columns: dict[str, Any] = {

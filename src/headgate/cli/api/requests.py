@@ -20,7 +20,7 @@ from headgate.cli.options import (
     Until,
 )
 from headgate.cli.output import note, print_item, print_items
-from headgate.cli.times import parse_time
+from headgate.cli.times import parse_time_option
 from headgate.cli.writes import WriteOptions, write
 
 Request = Annotated[
@@ -96,7 +96,7 @@ def approve_request(
         "POST",
         api_path("requests", request, "approve"),
         f"request {request} is approved: the missing assignments that you may create are created",
-        body=given_fields({"ends": parse_time(until)}),
+        body=given_fields({"ends": parse_time_option(until)}),
     )
 
 

@@ -10,7 +10,7 @@ from headgate.cli.completion import complete_service_principal
 from headgate.cli.options import DryRun, HomeResource, NewName, OutputMode, Reason, Until
 from headgate.cli.output import format_time, print_item, print_items
 from headgate.cli.principal_lines import lines_of_principal
-from headgate.cli.times import parse_time
+from headgate.cli.times import parse_time_option
 from headgate.cli.writes import WriteOptions, write
 
 Program = Annotated[
@@ -80,7 +80,7 @@ def change_service_principal(
     output: OutputMode = "table",
 ) -> None:
     """Change the name or the end of a service principal. What is left out stays as it is."""
-    body = given_fields({"name": name, "ends": parse_time(until)})
+    body = given_fields({"name": name, "ends": parse_time_option(until)})
     if not body:
         raise ApiError("there is no change; pass `--name` or `--until`")
     path = api_path("service-principals", service_principal)
