@@ -253,7 +253,7 @@ def test_a_server_that_does_not_report_task_deaths_fails_the_start(server: FakeS
 def test_a_server_that_has_started_no_spark_fails_the_start(server: FakeServer, figure: str) -> None:
     server.spark[figure] = 0.0
 
-    with pytest.raises(AssertionError, match="nothing was started"):
+    with pytest.raises(AssertionError, match="has started nothing"):
         Health(server)
 
 

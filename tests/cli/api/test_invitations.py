@@ -25,7 +25,9 @@ def run(world: DeploymentHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     def headgate(*words: str, token: str = "", typed: str = "") -> Result:
         monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
-        monkeypatch.setenv("HEADGATE_TOKEN", token)
+        monkeypatch.delenv("HEADGATE_TOKEN", raising=False)
+        if token:
+            monkeypatch.setenv("HEADGATE_TOKEN", token)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
         return CliRunner().invoke(app, list(words), input=typed)
 
