@@ -41,7 +41,7 @@ class TestAFailure:
         [
             SESSION_ENDED,
             deciding_authority._NO_TOKEN,
-            "access cannot be decided right now, so the statement is refused; retry it",
+            "access cannot be decided right now, so the statement is refused; run it again in a few seconds",
             NoSessionError().message,
             "[INVALID_HANDLE.OPERATION_NOT_FOUND] The handle is invalid",
             "Job 3 cancelled because SparkContext was shut down",

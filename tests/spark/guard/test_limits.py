@@ -130,7 +130,7 @@ class TestFairness:
 
         assert heavy.wait(SOON)
         assert heavy.state == ENDED
-        assert "more than 5 s while others waited" in heavy.message
+        assert "more than 5 s while statements of other users waited" in heavy.message
 
     def test_a_statement_of_short_tasks_is_not_ended(self, lake: DriverHarness) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)

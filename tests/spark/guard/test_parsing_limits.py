@@ -172,11 +172,11 @@ def test_a_text_that_is_slow_to_parse_is_refused_with_parameters(spark: SparkSes
 def test_a_text_that_its_parameters_make_too_long_is_refused(spark: SparkSession) -> None:
     statement = f"SELECT {', '.join([':p'] * 1000)}"
 
-    refused(lambda: spark.sql(statement, {"p": "x" * 100000}).collect(), TOO_COMPLEX, "million characters")
+    refused(lambda: spark.sql(statement, {"p": "x" * 100000}).collect(), TOO_COMPLEX, "longer than 16777216 characters")
     refused(
         lambda: spark.sql(f"EXECUTE IMMEDIATE '{statement}' USING repeat('x', 100000) AS p").collect(),
         TOO_COMPLEX,
-        "million characters",
+        "longer than 16777216 characters",
     )
 
 

@@ -217,7 +217,7 @@ def wait_for_room(lake: DriverHarness, user: str = "user") -> None:
 def test_the_memory_of_the_sessions_of_one_user_is_bounded(lake: DriverHarness, kind: str) -> None:
     spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
 
-    with pytest.raises(PySparkException, match="what your sessions keep in Spark") as caught:
+    with pytest.raises(PySparkException, match="your Spark sessions with their temporary views") as caught:
         keep_many(spark, kind)
     CHECKPOINTS.clear()
     spark.stop()
@@ -232,7 +232,7 @@ def test_the_number_of_sessions_of_one_user_is_bounded(lake: DriverHarness) -> N
     generation, sessions = lake.driver.generation, list[SparkSession]()
 
     with lake.end_sessions():
-        with pytest.raises(PySparkException, match="end some sessions") as caught:
+        with pytest.raises(PySparkException, match="stop some sessions") as caught:
             sessions.extend(open_as(lake, STRANGER) for _ in range(200))
         lake.session(ADMIN).sql(COUNT).collect()
 
@@ -286,7 +286,7 @@ def test_rows_of_a_stream_in_memory_are_bounded(lake: DriverHarness) -> None:
     wide = rate.select(sf.repeat(sf.lit("x"), 100_000).alias("x"))
     query = wide.writeStream.format("memory").queryName("wide").outputMode("append").start()
 
-    with pytest.raises(PySparkException, match="what your sessions keep in Spark"):
+    with pytest.raises(PySparkException, match="your Spark sessions with their temporary views"):
         query.awaitTermination(60)
     other.sql(COUNT).collect()
 

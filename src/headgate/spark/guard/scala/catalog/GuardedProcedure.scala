@@ -42,7 +42,7 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
     ProcedureOptions.check(name, parameters.toSeq, arguments)
     catalog.loadTable(named.identifier) match {
       case loaded: SparkTable => ProcedureRun.of(session, table, loaded.table.location)(inner.call(arguments))
-      case _ => Refusal.because("the table of the procedure is not an Iceberg table; name an Iceberg table of the lake")
+      case _ => Refusal.because("the table in the argument `table` of the procedure is not an Iceberg table; name an Iceberg table of the lake")
     }
   }
 

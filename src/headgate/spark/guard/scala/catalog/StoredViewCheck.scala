@@ -32,5 +32,5 @@ final class StoredViewCheck(session: SparkSession) {
     case _ =>
   }
 
-  private def refuse(): Nothing = Refusal.because("the text of the view is not a plain query, so reading the view is refused; replace the view by one with a SELECT")
+  private def refuse(): Nothing = Refusal.because("the definition of the view is not a plain query, so reading the view is refused; replace the view with CREATE OR REPLACE VIEW ... AS SELECT")
 }

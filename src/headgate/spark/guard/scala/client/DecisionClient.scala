@@ -16,7 +16,7 @@ import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, Requ
 
 /** The client of the decision service in the parent process. Every answer except a clear "allowed" is a refusal. */
 object DecisionClient {
-  private val NoAnswer = "access cannot be decided right now, so the statement is refused; retry it"
+  private val NoAnswer = "access cannot be decided right now, so the statement is refused; run it again in a few seconds"
   private val Within = Duration.ofSeconds(10)
   private val json = new ObjectMapper()
   private lazy val service = new URI(System.getProperty("headgate.decision.url"))
@@ -80,7 +80,7 @@ object DecisionClient {
       try ask(handle, where, body)
       catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
     if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
-    if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("access is refused, without a reason from the decision service"))
+    if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("access is refused, and the decision service gave no reason; ask the operator to read the log of Headgate"))
     answer
   }
 
@@ -89,7 +89,7 @@ object DecisionClient {
     request.header("Content-Type", "application/json")
     DriverKey.headers(handle, "POST", where.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
     val response: HttpResponse[Array[Byte]] = client.send(request.build(), BodyHandlers.ofByteArray())
-    if (response.statusCode != 200) throw new IllegalStateException(s"the decision service answered with the status ${response.statusCode}")
+    if (response.statusCode != 200) throw new IllegalStateException(s"the decision service responded with the HTTP status ${response.statusCode} instead of 200; see the log of Headgate")
     json.readTree(response.body)
   }
 

@@ -46,7 +46,7 @@ object DriverKey {
 
   private def sign(text: String): String = {
     val mac = Mac.getInstance(Algorithm)
-    mac.init(key.getOrElse(throw new AccessDenied("the driver has no key, so access is refused; ask the operator to restart the driver")))
+    mac.init(key.getOrElse(throw new AccessDenied("the Spark driver has no key, so access is refused; ask the operator to restart the Spark driver")))
     Hex.encode(mac.doFinal(text.getBytes(UTF_8)))
   }
 

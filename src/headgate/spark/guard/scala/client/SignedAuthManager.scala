@@ -14,7 +14,7 @@ class SignedAuthManager(name: String) extends AuthManager {
   override def catalogSession(client: RESTClient, properties: JavaMap[String, String]): AuthSession =
     Option(properties.get("token-handle")) match {
       case Some(handle) => new SignedAuthSession(handle)
-      case None => Refusal.because("the Spark session has no principal, so it cannot use the catalog; connect through the Headgate gateway")
+      case None => Refusal.because("the Spark session was not opened through the Headgate gateway, so it cannot use the catalog; connect through the gateway")
     }
 
   override def close(): Unit = ()

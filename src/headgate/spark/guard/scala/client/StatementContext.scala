@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext
  * statement.
  */
 object StatementContext {
-  private val Unsigned = "the Spark session has no principal that this driver has signed; connect through the Headgate gateway"
+  private val Unsigned = "the Spark session was not opened through the Headgate gateway; connect through the gateway"
   private val TokenKey = "headgate.principal.token"
 
   private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[RequiredPrivilege]) {

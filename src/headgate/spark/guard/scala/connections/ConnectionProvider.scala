@@ -23,7 +23,7 @@ final class ConnectionProvider extends JdbcConnectionProvider {
   override def canHandle(driver: Driver, options: Map[String, String]): Boolean = reference(options).nonEmpty
 
   override def getConnection(driver: Driver, options: Map[String, String]): Connection = {
-    val access = ConnectionProvider.access(reference(options).getOrElse(Refusal.because("the options of the database have no reference to a connection; name one with the option `connection`")))
+    val access = ConnectionProvider.access(reference(options).getOrElse(Refusal.because("the read or write of an external database names no connection; name one with the option `connection`")))
     val properties = new Properties
     access.properties.foreach { case (key, value) => properties.setProperty(key, value) }
     try driver.connect(access.url, properties)
@@ -53,12 +53,12 @@ object ConnectionProvider {
   /** Return an error without the message of the database's driver, which would reveal hosts and users. */
   private def unusable(connection: String, error: SQLException): SQLException = {
     val state = String.valueOf(error.getSQLState)
-    val why = state.take(2) match {
-      case "28" => "it does not accept the user and password of the connection; correct them in the connection"
-      case "3D" => "it does not exist any more; correct the name of the database in the connection"
-      case "53" | "57" => "it accepts no more connections at the moment; retry later"
-      case _ => "it cannot be reached; check the connection, and whether the database is running"
+    val message = state.take(2) match {
+      case "28" => s"the database of the connection `$connection` does not accept the user and password of the connection; correct them in the connection"
+      case "3D" => s"the database of the connection `$connection` does not exist on its server; correct the name of the database in the connection"
+      case "53" | "57" => s"the database of the connection `$connection` accepts no more connections at the moment; retry later"
+      case _ => s"the database of the connection `$connection` cannot be reached; check the connection, and whether the database is running"
     }
-    new SQLException(s"the database of the connection `$connection` cannot be used: $why", state)
+    new SQLException(message, state)
   }
 }

@@ -28,6 +28,6 @@ object ConnectionReferences {
   }
 
   def meant(reference: String): Meant = synchronized {
-    scala.Option(known.get(reference)).getOrElse(Refusal.because("the driver does not know the connection of the statement any more; execute the whole statement again"))
+    scala.Option(known.get(reference)).getOrElse(Refusal.because("the DataFrame uses an external database whose connection Spark does not remember any more; read the database again with the option `connection`"))
   }
 }

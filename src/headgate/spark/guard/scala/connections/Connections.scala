@@ -25,7 +25,7 @@ final class Connections(session: SparkSession) {
   def needs(relation: LogicalRelation): Option[Seq[RequiredPrivilege]] = relation.relation match {
     case jdbc: Product if jdbc.getClass.getName == Relation =>
       jdbc.productIterator.collectFirst { case options: JDBCOptions => options.parameters }.map { parameters =>
-        if (!isPlaced(lowered(parameters))) Refusal.because("the rows of the database are refused, because their connection is not known; read them again with the option `connection`")
+        if (!isPlaced(lowered(parameters))) Refusal.because("the rows of the external database are refused, because the session did not read them through a known connection; read them again with the option `connection`")
         Seq(RequiredConnection(named(parameters)))
       }
     case _ => None
@@ -33,8 +33,10 @@ final class Connections(session: SparkSession) {
 
   /** Refuse options of a database that no caller may use, whatever their privileges. */
   def check(source: UnresolvedDataSource): Unit = {
-    if (source.isStreaming || source.paths.nonEmpty || source.userSpecifiedSchema.nonEmpty)
-      Refusal.because("the read of a database is a stream, names a path or declares a schema; read one table with the options `connection` and `dbtable` only")
+    if (source.isStreaming) Refusal.because("a stream cannot read an external database; read one of its tables with `spark.read`")
+    if (source.paths.nonEmpty) Refusal.because("the read of an external database names a path; name the table in the option `dbtable` instead")
+    if (source.userSpecifiedSchema.nonEmpty)
+      Refusal.because("the read of an external database declares a schema; leave the schema out, the columns are those of the table")
     check(source.options, AllowLists.databaseOptions)
   }
 
@@ -55,8 +57,8 @@ final class Connections(session: SparkSession) {
   private def check(options: Map[String, String], list: OptionList): Unit = {
     val given = lowered(options)
     val written = if (isPlaced(given)) given -- places(named(options)).keys else given
-    list.check("a database", written)
-    if (!written.get(Table).exists(Name.matches)) Refusal.because("the option `dbtable` does not name one table; write it as `schema.table`")
+    list.check("an external database", written)
+    if (!written.get(Table).exists(Name.matches)) Refusal.because("the option `dbtable` of the external database is missing or does not name one table; write it as `schema.table`")
   }
 
   private def isPlaced(options: Map[String, String]): Boolean =
@@ -83,7 +85,7 @@ object Connections {
   def isDatabase(source: UnresolvedDataSource): Boolean = source.format == Format
 
   private def named(options: Map[String, String]): String =
-    lowered(options).get(Connection).filter(_.nonEmpty).getOrElse(Refusal.because("the option `connection` is missing or empty; name the connection to the database"))
+    lowered(options).get(Connection).filter(_.nonEmpty).getOrElse(Refusal.because("the option `connection` of the external database is missing or empty; name a connection that the pipeline declares"))
 
   private def lowered(options: Map[String, String]): Map[String, String] =
     options.map { case (key, value) => key.toLowerCase(Locale.ROOT) -> value }

@@ -27,7 +27,7 @@ final class ConnectionsPlugin extends SparkPlugin {
 
     override def receive(message: AnyRef): AnyRef = message match {
       case reference: String => ConnectionsPlugin.told(ConnectionProvider.known(reference))
-      case _ => Refusal.because("the message of the executor is not a reference to a connection")
+      case _ => Refusal.because("internal error: a Spark executor sent a message that is no reference to a connection; report it")
     }
   }
 
@@ -51,9 +51,9 @@ object ConnectionsPlugin {
   private[guard] def ask(reference: String): JdbcAccess = System.getProperties.get(Way) match {
     case way: PluginContext => way.ask(reference) match {
       case told: JavaMap[_, _] => heard(told.asScala.map { case (key, value) => key.toString -> value.toString }.toMap)
-      case _ => Refusal.because("the driver gave no access to the database; retry the statement")
+      case _ => Refusal.because("the Spark driver gave its executor no access to the external database; run the statement again")
     }
-    case _ => Refusal.because("the executor cannot ask its driver for access to the database, because the guard's plugin has not started; ask the operator to check the executor")
+    case _ => Refusal.because("the Spark executor cannot ask the Spark driver for access to the external database, because Headgate's plugin has not started in the executor; ask the operator to check the executor's log")
   }
 
   private def told(access: JdbcAccess): AnyRef = {

@@ -15,7 +15,7 @@ final class PinnedSockets(argument: String) extends SocketFactory {
   private val connect: () => Socket = argument.split(' ').toList match {
     case PinnedSockets.Relay :: port :: ticket :: Nil => () => relayed(port.toInt, ticket)
     case port :: addresses if addresses.nonEmpty => () => connected(addresses, port.toInt)
-    case _ => throw new IllegalArgumentException("the argument of the socket factory is neither `port address ...` nor `relay port ticket`")
+    case _ => throw new IllegalArgumentException("internal error: the argument of the socket factory is neither `port address ...` nor `relay port ticket`; report it")
   }
 
   override def createSocket(): Socket = connect()
@@ -31,7 +31,7 @@ final class PinnedSockets(argument: String) extends SocketFactory {
     try {
       socket.setSoTimeout(PinnedSockets.RelayPatienceMillis)
       socket.getOutputStream.write(ticket.getBytes(US_ASCII))
-      if (socket.getInputStream.read() != PinnedSockets.Open) throw new IOException("the relay cannot reach the database")
+      if (socket.getInputStream.read() != PinnedSockets.Open) throw new IOException("the relay cannot reach the external database; check the connection, and whether the database is running")
       socket.setSoTimeout(0)
       socket
     } catch {

@@ -28,7 +28,7 @@ object DriverMain {
       Iterator.continually(line(input)).takeWhile(_.nonEmpty).foreach(setProperty)
     } catch {
       case NonFatal(error) =>
-        System.err.println(s"the guard cannot read its settings from standard input: ${error.getMessage}")
+        System.err.println(s"the Spark driver did not receive its settings from Headgate (${error.getMessage}); start it with `headgate serve`, not by hand")
         Runtime.getRuntime.halt(Failed)
     }
     haltAtEndOf(input)
@@ -37,11 +37,11 @@ object DriverMain {
   }
 
   private def line(input: BufferedReader): String =
-    Option(input.readLine()).getOrElse(throw new IllegalStateException("the input ended before the empty line after the settings"))
+    Option(input.readLine()).getOrElse(throw new IllegalStateException("standard input ended before the empty line after the settings"))
 
   private def setProperty(line: String): Unit = line.split("=", 2) match {
     case Array(key, value) => System.setProperty(key, value)
-    case _ => throw new IllegalStateException("a line is not `key=value`")
+    case _ => throw new IllegalStateException("a line of standard input is not `key=value`")
   }
 
   /**

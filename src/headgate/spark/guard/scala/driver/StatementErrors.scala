@@ -63,7 +63,7 @@ final class StatementErrors extends ServerInterceptor {
 }
 
 private object StatementErrors {
-  private val TooDeep = "the statement is nested too deeply for this Spark; split it, or write a part of it to a table first"
+  private val TooDeep = "the statement is nested too deeply for Spark; split it, or write a part of it to a table first"
 
   def reason(operation: Option[String], status: Status): Option[(String, String)] =
     operation.flatMap(EndedStatements.reason).map(LimitExceeded.Ended -> _)

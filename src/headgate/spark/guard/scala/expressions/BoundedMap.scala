@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.util.MapData
 final case class BoundedMap(child: Expression) extends UnaryExpression with CodegenFallback with GuardExpression {
   override def eval(row: InternalRow): Any = child.eval(row) match {
     case map: MapData if map.numElements() > BoundedMap.Most =>
-      throw new LimitExceeded(s"`map_zip_with` would compare each key of a map of more than ${BoundedMap.Most} entries with each key of another; use fewer entries, or keys that are numbers or strings")
+      throw new LimitExceeded(s"`map_zip_with` would compare each key of a map of more than ${BoundedMap.Most} entries with each key of another; use smaller maps, or keys that are numbers or strings")
     case other => other
   }
 

@@ -13,7 +13,7 @@ object BoundedNumbers {
   /** Return a text of the same number, or of one as far out of range. Throw `NumberFormatException` if the text is too long. */
   def bounded(text: String): String = {
     if (text.length > MaxCharacters)
-      throw new NumberFormatException(s"a number has ${text.length} characters; use at most $MaxCharacters")
+      throw new NumberFormatException(s"a number in the data has ${text.length} characters; use at most $MaxCharacters")
     val at = math.max(text.lastIndexOf('e'), text.lastIndexOf('E'))
     if (at < 0 || text.length - at <= ShortExponent) text // too short for an exponent out of range
     else text.substring(0, at + 1) + exponent(text.substring(at + 1))

@@ -183,7 +183,7 @@ final class InterruptibleReplace(text: Expression, pattern: Expression, by: Expr
       catch {
         case error @ (_: IllegalArgumentException | _: IndexOutOfBoundsException) =>
           val said = Map("source" -> written, "pattern" -> pattern.toString, "replacement" -> by.toString, "position" -> (start + 1).toString)
-          val message = s"`$prettyName` cannot use the replacement `$by`: ${error.getMessage}"
+          val message = s"`$prettyName` cannot use the replacement `$by` (${error.getMessage}); write `$$1` for the first group, and `\\$$` for a dollar sign"
           throw new SparkException(message, error, Some("INVALID_REGEXP_REPLACE"), said, Array.empty[QueryContext])
       }
     }

@@ -89,7 +89,7 @@ object SizeRules {
   def arguments(name: String, given: Seq[Expression]): Unit =
     if (name == "approx_count_distinct") given.lift(1).flatMap(constant).foreach { error =>
       if (number(error) < SmallestError)
-        throw new LimitExceeded(s"the error that `$name` may make is below $SmallestError; use a larger one, or count exactly with `count(DISTINCT ...)`")
+        throw new LimitExceeded(s"the relative error in `$name` is below $SmallestError; use a larger error, or count exactly with `count(DISTINCT ...)`")
     }
 
   /** Check arguments that must be constant, and so are known before the statement runs. */
@@ -124,17 +124,17 @@ object SizeRules {
   private def digits: Rule = (name, values) => values(1) match {
     case null | _: UTF8String =>
     case wanted => if (math.abs(whole(wanted)) > Sizes.MaxDigits)
-      throw new LimitExceeded(s"`$name` would make more than ${Sizes.MaxDigits} digits; use fewer")
+      throw new LimitExceeded(s"`$name` would make more than ${Sizes.MaxDigits} digits; ask for fewer digits")
   }
 
   private def slow: Rule = (name, values) =>
     if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestProduct)
-      throw new LimitExceeded(s"`$name` would compare texts that are too long; shorten them")
+      throw new LimitExceeded(s"`$name` would compare strings that are too long; shorten them, for example with `left`")
 
   /** Return the rule for an argument that Spark reads as a regular expression, where no interruption check can be added. */
   private def key(place: Int): Rule = (name, values) =>
     values.lift(place).filter(key => key != null && !isPlainKey(key.toString)).foreach { _ =>
-      throw new LimitExceeded(s"the key of `$name` has a group or a repetition, as a regular expression; write it without `(`, `*`, `+`, `?` and `{`")
+      throw new LimitExceeded(s"the key of `$name` contains `(`, `*`, `+`, `?` or `{`; write it without these characters, which Spark reads as a regular expression")
     }
 
   /** Whether a key of `parse_url`, which Spark reads as a regular expression, has no group and no repetition. */
@@ -151,12 +151,12 @@ object SizeRules {
   /** Return the rule for a search: Spark compares one text at each place of the other. */
   private def searched: Rule = (name, values) =>
     if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestSearch)
-      throw new LimitExceeded(s"`$name` would search a text that is too long for another long text; shorten one of them")
+      throw new LimitExceeded(s"`$name` would search a string that is too long for another long string; shorten one of them, for example with `left`")
 
   /** Return the rule for a split: Spark makes an array of all parts, even if it returns one. */
   private def parts: Rule = (name, values) =>
     if (Sizes.of(values(0)) / math.max(1, Sizes.of(values(1))) > MostParts)
-      throw new LimitExceeded(s"`$name` would split the text into too many parts; shorten the text")
+      throw new LimitExceeded(s"`$name` would split the string into too many parts; shorten the string")
 
   /** Whether Spark compares each element with each, because their type has no equality that Spark could hash. */
   private def comparesAll(call: Expression): Boolean = !call.childrenResolved || (call.children.head.dataType match {
@@ -167,12 +167,12 @@ object SizeRules {
   private def pairs: Rule = (name, values) => {
     val elements = values.collect { case array: ArrayData => array.numElements().toLong }.sum
     if (elements * elements > SlowestPairs)
-      throw new LimitExceeded(s"`$name` would compare each of $elements elements with each other; use fewer elements, or explode the array into rows")
+      throw new LimitExceeded(s"`$name` would compare $elements array elements with each other; use smaller arrays, or explode them into rows")
   }
 
   private def entries(name: String, logarithm: Any): Unit =
     if (whole(logarithm) > LargestSketch)
-      throw new LimitExceeded(s"the logarithm of the number of entries of `$name` (`lgNomEntries`) is above $LargestSketch; use a smaller one")
+      throw new LimitExceeded(s"the argument `lgNomEntries` of `$name` is above $LargestSketch; use at most $LargestSketch")
 
   private def options(name: String, given: Map[String, String]): Unit =
     given.find(_._2.length > LongestOption).foreach { case (key, _) =>
@@ -187,7 +187,7 @@ object SizeRules {
     case text: UTF8String if Sizes.times(text.numBytes, wide) > MostParsed =>
       val structs = text.getBytes.count(_ == begins)
       if (Sizes.times(structs, wide) > MostParsed)
-        throw new LimitExceeded(s"`$name` would make too many fields of the text; use a schema with fewer fields, or split the text into rows")
+        throw new LimitExceeded(s"`$name` would make too many fields of one string; use a schema with fewer fields, or split the string into rows")
     case _ =>
   }
 

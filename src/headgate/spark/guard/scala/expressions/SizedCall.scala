@@ -74,7 +74,7 @@ final case class PreparedCall(private val original: Expression) {
     catch {
       // Java's regular expressions recurse for each character; in a task the error would end the driver.
       case _: StackOverflowError => throw new LimitExceeded(
-        s"`${original.prettyName}` needs more stack than a task has; use a simpler pattern, or a shorter value", LimitExceeded.TooComplex)
+        s"`${original.prettyName}` needs more stack memory than a Spark task has; use a simpler pattern, or a shorter value", LimitExceeded.TooComplex)
     }
   }
 }

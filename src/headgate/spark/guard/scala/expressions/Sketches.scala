@@ -24,7 +24,7 @@ object Sketches {
   def check(format: String, bytes: Array[Byte]): Unit = {
     val read = new Bytes(bytes)
     if (bytes.length > Longest || (bytes.length < Preamble && format != "kll") || !checks(format)(read))
-      throw new LimitExceeded(s"the argument is not a valid $format sketch, or is larger than ${Longest >> 20} MiB; make the sketch with Spark's own functions")
+      throw new LimitExceeded(s"the sketch in the argument is not a valid $format sketch, or is larger than ${Longest >> 20} MiB; create it with Spark's own sketch functions")
   }
 
   /** Bytes in the byte order of the library; beyond their end are zeros. */

@@ -49,7 +49,7 @@ class GuardedFileIO extends HadoopConfigurable with SupportsBulkOperations {
 
   private def contained(path: String): String =
     if (location != null && PathContainment.isInside(location, path)) path
-    else Refusal.because("the metadata of the table names a file outside the table's location, so access to the file is refused; ask the owner of the table to repair it")
+    else Refusal.because("the metadata of the table names a file outside the table's location, so access to the file is refused; ask the owner of the table to remove that file from the table, or to create the table again")
 }
 
 object GuardedFileIO {

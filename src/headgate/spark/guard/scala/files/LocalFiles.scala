@@ -17,7 +17,7 @@ object LocalFiles {
     override def setPermission(path: Path, permission: FsPermission): Unit = ()
 
     override def setOwner(path: Path, user: String, group: String): Unit =
-      throw new UnsupportedOperationException("the owner of a file cannot be changed")
+      throw new UnsupportedOperationException("the owner of a file cannot be changed through Spark; change it outside of Headgate")
 
     override def getFileStatus(path: Path): FileStatus = plain(super.getFileStatus(path))
 

@@ -11,14 +11,14 @@ final class Paths(session: SparkSession) {
   private val Pattern = "[{}\\[\\]*?\\\\]".r
 
   def of(written: Seq[String]): Seq[RequiredPrivilege] = {
-    if (written.isEmpty) Refusal.because("the read of files names no path; add one")
+    if (written.isEmpty) Refusal.because("the read of files names no path; pass a path of a connection that the pipeline declares")
     written.map(path => RequiredPrivilege.readPath(full(path)))
   }
 
   def checkpoint(written: String): RequiredPrivilege = RequiredPath("path.checkpoint", full(written))
 
   private def full(written: String): String = {
-    if (Pattern.findFirstIn(written).nonEmpty) Refusal.because(s"the path `$written` is a pattern; name each file or folder")
+    if (Pattern.findFirstIn(written).nonEmpty) Refusal.because(s"the path `$written` is a pattern, because it contains one of `{ } [ ] * ? \\`; name each file or folder without a pattern")
     val path = new Path(written)
     if (path.isAbsoluteAndSchemeAuthorityNull || path.toUri.getScheme == null) {
       val default = FileSystem.getDefaultUri(session.sessionState.newHadoopConf())

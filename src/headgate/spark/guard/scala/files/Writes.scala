@@ -24,5 +24,5 @@ object Writes {
 
   /** Refuse a compression that is not a plain word: it would be the name of a class, which Spark would load. */
   private def named(compression: String): Unit =
-    if (!Word.matches(compression)) Refusal.because("the option `compression` is not a plain word; use one, such as `gzip`")
+    if (!Word.matches(compression)) Refusal.because("the option `compression` is not a plain word; use the name of a codec, such as `gzip`")
 }

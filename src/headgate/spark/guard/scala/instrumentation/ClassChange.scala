@@ -27,7 +27,7 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
 
   /** Halt the driver: otherwise the JVM would load the class unchanged. */
   private def halt(name: String, error: Throwable): Array[Byte] = {
-    System.err.println(s"headgate: the class $name cannot be changed: $error; the driver is shutting down")
+    System.err.println(s"headgate: the class $name of Spark cannot be changed ($error), so the Spark driver is shutting down; install Headgate again with its own version of PySpark")
     Runtime.getRuntime.halt(ClassChange.Halted)
     null
   }

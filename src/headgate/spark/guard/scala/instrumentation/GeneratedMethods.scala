@@ -55,7 +55,7 @@ object GeneratedMethods {
 
   /** Compile a class that Spark generated. Throw if its text is too long to be kept. */
   def compile(compiler: ClassBodyEvaluator, name: String, code: String): Unit = {
-    if (code.length > Texts / SQLConf.get.codegenCacheMaxEntries) throw new InternalCompilerException("the generated class is too long")
+    if (code.length > Texts / SQLConf.get.codegenCacheMaxEntries) throw new InternalCompilerException("the code that Spark generated for the statement is too long to compile; Spark continues without it")
     try compiler.cook(name, code)
     finally {
       copies.addAndGet(-own.get()(0))
@@ -68,6 +68,6 @@ object GeneratedMethods {
     val ofClass = own.get()
     ofClass(0) += before.size
     if (copies.addAndGet(before.size) > Most && ofClass(0) > Few)
-      throw new InternalCompilerException("the methods that are being compiled have too many variables together")
+      throw new InternalCompilerException("the code that Spark generated for statements has too many variables to compile; Spark continues without it")
   }
 }

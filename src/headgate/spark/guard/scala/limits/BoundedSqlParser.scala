@@ -28,7 +28,7 @@ final class BoundedSqlParser extends SparkSqlParser {
       case tokens: CommonTokenStream => parser.setTokenStream(BoundedTokens.of(tokens))
     }
     try build(parser)
-    catch { case _: StackOverflowError => PlanLimits.tooComplex("is nested too deeply") }
+    catch { case _: StackOverflowError => PlanLimits.tooComplex("the statement is nested too deeply; split it, or write a part of it to a table first") }
   }
 }
 

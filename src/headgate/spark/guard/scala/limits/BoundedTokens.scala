@@ -30,7 +30,7 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
   override def consume(): Unit = {
     looks += 1
     if (looks % LooksBetweenChecks == 0) Interruption.check()
-    if (looks > MaxLooks) PlanLimits.tooComplex("takes too long to parse")
+    if (looks > MaxLooks) PlanLimits.tooComplex("the statement takes too long to parse; split it, or write a part of it to a table first")
     super.consume()
   }
 
@@ -42,7 +42,8 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
 
   private def check(token: Token): Unit = if (token.getChannel == Token.DEFAULT_CHANNEL) {
     nesting.add(token.getType)
-    if (nesting.depth > MaxDepth) PlanLimits.tooComplex(s"nests brackets, CASE or functions more than $MaxDepth levels deep")
+    if (nesting.depth > MaxDepth)
+      PlanLimits.tooComplex(s"the statement nests brackets, CASE or functions more than $MaxDepth levels deep; split it, or write a part of it to a table first")
     token.getType match {
       case DOT => dots += 1
       case COMMA | LEFT_PAREN | RIGHT_PAREN => dots = 0
@@ -50,8 +51,8 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
       case kind if Numbers(kind) => requireShort(token.getText)
       case _ =>
     }
-    if (dots > MaxDots) PlanLimits.tooComplex(s"has more than $MaxDots dots between two commas or brackets")
-    if (statements > MaxStatements) PlanLimits.tooComplex(s"has more than $MaxStatements statements")
+    if (dots > MaxDots) PlanLimits.tooComplex(s"the statement has more than $MaxDots dots between two commas or brackets; use shorter names")
+    if (statements > MaxStatements) PlanLimits.tooComplex(s"the statement is a script of more than $MaxStatements statements; split it into several scripts")
   }
 }
 
@@ -88,7 +89,8 @@ object BoundedTokens {
   }
 
   private def requireFew(tokens: Int): Unit =
-    if (tokens > MaxTokens) PlanLimits.tooComplex(s"has more than $MaxTokens tokens (words and signs)")
+    if (tokens > MaxTokens)
+      PlanLimits.tooComplex(s"the statement has more than $MaxTokens tokens (words and symbols); split it, or put its values into a table first")
 
   /** Refuse a number with too many digits: Spark writes a decimal number out, which takes minutes for a long one. */
   private def requireShort(number: String): Unit = {
@@ -97,7 +99,7 @@ object BoundedTokens {
       case _ => BigInt(0)
     }
     if (number.length > MaxDigits || (number.endsWith("BD") && exponent > MaxExponent))
-      throw new LimitExceeded(s"a number has more than $MaxDigits digits; use fewer")
+      throw new LimitExceeded(s"a number in the statement has more than $MaxDigits digits, or an exponent above $MaxExponent; use a shorter number")
   }
 
   /**

@@ -30,7 +30,7 @@ object CopiedArguments {
       val size = Counting.of(call, arguments)
       if (size.written - size.unique > Most)
         PlanLimits.tooComplex(
-          s"nests calls such as `nullif` or BETWEEN, which use an argument several times, until there are more than $Most copies of expressions")
+          s"the statement nests calls that use an argument several times, such as `nullif` or BETWEEN, so that there are more than $Most copies of expressions; compute the argument in a subquery or in a table first")
       call.setTagValue(Built, size)
     }
     call

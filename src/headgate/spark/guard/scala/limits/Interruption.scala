@@ -29,7 +29,7 @@ object Interruption {
   private def isLoading: Boolean =
     StackWalker.getInstance.walk[Boolean](_.anyMatch(_.getMethodName == Initializer))
 
-  private def endTask(): Unit = throw new TaskKilledException("the task was killed, because its statement was ended")
+  private def endTask(): Unit = throw new TaskKilledException("the task was killed, because its statement was cancelled")
 
   private def end(): Unit = throw new LimitExceeded("the statement was interrupted", LimitExceeded.Ended)
 }

@@ -132,23 +132,23 @@ object PlanLimits {
   }
 
   private def requireSmallOnceWritten(nodes: Double): Unit =
-    if (nodes > MaxNodes) tooComplex(s"has more than $MaxNodes operations once its common table expressions are written out")
+    if (nodes > MaxNodes) tooComplex(s"the statement has more than $MaxNodes operations once each use of a common table expression is replaced by its query; use the expressions less often, or write their rows to tables first")
 
   private def require(root: TreeNode[_]): Unit = {
     val open = mutable.Stack[(TreeNode[_], Int)](root -> 1)
     var (nodes, expressions) = (0, 0)
     while (open.nonEmpty) {
       val (part, depth) = open.pop()
-      if (depth > MaxDepth) tooComplex(s"is nested more than $MaxDepth levels deep")
+      if (depth > MaxDepth) tooComplex(s"the statement is nested more than $MaxDepth levels deep; split it, or write a part of it to a table first")
       part match {
         case plan: LogicalPlan =>
           nodes += 1
-          if (nodes > MaxNodes) tooComplex(s"has more than $MaxNodes operations")
+          if (nodes > MaxNodes) tooComplex(s"the statement has more than $MaxNodes operations; split it, or write a part of it to a table first")
           requireSmall(plan)
           open.pushAll((plan.children ++ plan.innerChildren ++ plan.expressions).map(_ -> (depth + 1)))
         case expression: Expression =>
           expressions += 1
-          if (expressions > MaxExpressions) tooComplex(s"has more than $MaxExpressions expressions")
+          if (expressions > MaxExpressions) tooComplex(s"the statement has more than $MaxExpressions expressions; split it, or write a part of it to a table first")
           open.pushAll((expression.children ++ queries(expression)).map(_ -> (depth + 1)))
         case _ =>
       }
@@ -166,10 +166,10 @@ object PlanLimits {
     case repartition: RepartitionByExpression => repartition.optNumPartitions.foreach(requirePartitions)
     case rebalance: RebalancePartitions => rebalance.optNumPartitions.foreach(requirePartitions)
     case pivot: Pivot if pivot.pivotValues.size.toLong * pivot.aggregates.size > MaxExpressions =>
-      tooComplex(s"has more than $MaxExpressions aggregates in its PIVOT")
+      tooComplex(s"the statement has more than $MaxExpressions aggregates in its PIVOT; name fewer values or aggregates")
     case aggregate: Aggregate => require(GroupingSize.of(aggregate.groupingExpressions))
     case sample: Sample if sample.withReplacement && sample.upperBound - sample.lowerBound > MaxCopies =>
-      throw new LimitExceeded(s"the sample takes each row more than $MaxCopies times; give a smaller fraction")
+      throw new LimitExceeded(s"the sample takes each row more than $MaxCopies times on average; use a smaller fraction")
     case project: Project => project.projectList.foreach { case regex: UnresolvedRegex => requireSimple(regex.regexPattern); case _ => }
     case command if command.getClass.getSimpleName.startsWith("Show") => command.productIterator.foreach {
       case Some(pattern: String) => requireSimple(pattern)
@@ -183,21 +183,20 @@ object PlanLimits {
   private def requireSimple(pattern: String): Unit =
     if (pattern.count(Repeats.contains(_)) > MaxRepeats || Nested.findFirstIn(pattern).isDefined)
       throw new LimitExceeded(
-        s"the pattern `$pattern` repeats groups, refers to them, or has more than $MaxRepeats repetitions; use a simpler one")
+        s"the pattern `$pattern` repeats a group, refers to one, or has more than $MaxRepeats repetitions (`*`, `+` or `{`); use a simpler pattern")
 
   private def requirePartitions(number: Int): Unit =
-    if (number > MaxPartitions) throw new LimitExceeded(s"$number partitions are too many; use at most $MaxPartitions")
+    if (number > MaxPartitions) throw new LimitExceeded(s"the statement asks for $number partitions; use at most $MaxPartitions")
 
   /** Throw `LimitExceeded` if GROUP BY has too many grouping sets, or too many expressions in all of them. */
   def require(grouping: GroupingSize): Unit = {
     if (grouping.sets > MaxGroupingSets)
       throw new LimitExceeded(s"the statement has more than ${MaxGroupingSets.toInt} grouping sets; group by fewer columns")
-    if (grouping.expressions > MaxExpressions) tooComplex(s"has more than $MaxExpressions expressions in its grouping sets")
+    if (grouping.expressions > MaxExpressions) tooComplex(s"the statement has more than $MaxExpressions expressions in its grouping sets; group by fewer columns")
   }
 
-  /** Throw `LimitExceeded` for a statement; `what` is the fault, as the end of a sentence that begins with "the statement". */
-  def tooComplex(what: String): Nothing =
-    throw new LimitExceeded(s"the statement $what; split it, or write a part of it to a table first", LimitExceeded.TooComplex)
+  /** Throw `LimitExceeded` with the SQLSTATE of a statement that has too many parts. */
+  def tooComplex(message: String): Nothing = throw new LimitExceeded(message, LimitExceeded.TooComplex)
 
   /**
    * Counts the nodes of a plan once Spark has expanded it: Spark may copy a common table expression to every place where it is
@@ -245,7 +244,7 @@ object PlanLimits {
         (plan.children ++ plan.expressions.flatMap(subqueries)).foreach(require)
         if (plan.resolved) define(plan)
         if (conditions(plan).map(size).sum > MaxExpressions)
-          tooComplex(s"has a condition of more than $MaxExpressions expressions once the columns in it are written out")
+          tooComplex(s"the statement has a condition of more than $MaxExpressions expressions once its columns are replaced by the expressions that compute them; write the rows to a table first, and filter or join that table")
     }
 
     private def define(plan: LogicalPlan): Unit = plan match {

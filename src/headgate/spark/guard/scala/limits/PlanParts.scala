@@ -31,7 +31,7 @@ object PlanParts {
     if (parts(0) > BetweenLooks) {
       begin()
       if (DriverThreads.own.isDefined && isHalfFull) throw new LimitExceeded(
-        "planning the statement takes more memory than this Spark has; use fewer columns or expressions at once, or write a part of it to a table first",
+        "planning the statement takes more memory than Spark has; use fewer columns or expressions at once, or write a part of it to a table first",
         LimitExceeded.TooComplex)
     }
   }

@@ -32,7 +32,7 @@ object RecursionLimit {
     if (levels.merge(loop, 1, (before, more) => before + more) > Most)
       throw new LimitExceeded(s"the recursive query has more than $Most levels; compute more rows in each level, or write a part of the rows to a table first", LimitExceeded.TooComplex)
     for (operation <- OperationId.current(loop.session); request <- ReceivedRequests.of(operation)) {
-      if (!DriverThreads.isRunning(operation)) throw new LimitExceeded("the statement has ended", LimitExceeded.Ended)
+      if (!DriverThreads.isRunning(operation)) throw new LimitExceeded("the statement of the recursive query was cancelled or has finished; run it again", LimitExceeded.Ended)
       PlanMemory.add(operation, request, Level + before(loop, plan).map(_.iterator.map(Sizes.of).sum).sum)
     }
     plan

@@ -44,19 +44,20 @@ object SqlText {
   def isForIceberg(tokens: BoundedTokens, text: String): Boolean = {
     val isAlter = tokens.LA(1) == SqlBaseLexer.ALTER
     if (isAlter && (occurrences(text, "--") + occurrences(text, "/*")) * text.length > MaxComparisons)
-      PlanLimits.tooComplex("has too many comments for its length")
+      PlanLimits.tooComplex("the statement has too many comments for its length; remove some of them")
     isAlter
   }
 
   private def requireShort(length: Long): Unit =
-    if (length > MaxCharacters) PlanLimits.tooComplex(s"is longer than ${MaxCharacters / 1024 / 1024} million characters")
+    if (length > MaxCharacters) PlanLimits.tooComplex(s"the statement is longer than $MaxCharacters characters; split it, or put its values into a table first")
 
   private def requireFewComments(text: String): Unit = {
     var (at, open) = (0, 0)
     while (at < text.length - 1) {
       val step = if (text.startsWith("/*", at)) 1 else if (text.startsWith("*/", at)) -1 else 0
       open = math.max(open + step, 0)
-      if (open > MaxComments) PlanLimits.tooComplex(s"opens more than $MaxComments comments that it does not close")
+      if (open > MaxComments)
+        PlanLimits.tooComplex(s"the statement opens more than $MaxComments comments (`/*`) that it does not close; close or remove them")
       at += (if (step == 0) 1 else 2)
     }
   }

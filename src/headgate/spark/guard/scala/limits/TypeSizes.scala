@@ -16,7 +16,8 @@ object TypeSizes {
     plan.foreach(node => if (node.resolved && node.output.map(column => sizes.of(column.dataType)).sum > Most) tooLarge())
   }
 
-  private def tooLarge(): Nothing = PlanLimits.tooComplex(s"has columns whose types have more than ${Most.toInt} fields")
+  private def tooLarge(): Nothing =
+    PlanLimits.tooComplex(s"the types of the columns of the statement have more than ${Most.toInt} fields together; select fewer columns, or nest fewer structs")
 
   /** Counts the parts of types. A type that is in several places is one object, and is counted once. */
   private final class Counting {

@@ -13,7 +13,7 @@ object HeapHeadroom {
   def require(function: String, bytes: Long): Unit =
     if (bytes >= Large && isShort(bytes) && staysShort(bytes))
       throw new LimitExceeded(
-        s"this Spark has no memory left for a value of ${bytes >> 10} KiB of `$function`; make fewer or smaller values in one row, or retry later")
+        s"Spark has no memory left for a value of ${bytes >> 10} KiB of `$function`; make fewer or smaller values in one row, or run the statement again later")
 
   private def isShort(bytes: Long): Boolean =
     heap.maxMemory - (heap.totalMemory - heap.freeMemory) < heap.maxMemory / SpareShare + Copies * bytes

@@ -27,8 +27,8 @@ object ResultMemory {
 
   private def fault(principal: String): Option[String] =
     share.fault(principal, held.toSeq.flatMap { case (operation, bytes) => ReceivedRequests.of(operation).map(_.principal -> bytes) })(
-      s"the results of your statements that your clients have not read take more than ${share.mebibytes} MiB; read them first, ask for less, or write them to tables",
-      "this Spark has no memory for more results; retry when other clients have read theirs, or write the result to a table")
+      s"the results of your statements that your clients have not read take more than ${share.mebibytes} MiB; read them first, select fewer rows, or write them to tables",
+      "this Spark has no memory for more results; run the statement again when other clients have read their results, or write the result to a table")
 
   /** Return the bytes of results by operation. A result that Spark has made from results of tasks is not counted twice. */
   private def held: Map[String, Long] = {

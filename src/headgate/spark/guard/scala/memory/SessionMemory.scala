@@ -116,8 +116,8 @@ object SessionMemory {
   }
 
   private def fault(principal: String, more: Long): Option[String] = share.fault(principal, kept :+ (principal -> more))(
-    s"what your sessions keep in Spark (a MiB each; temporary views, functions and variables, cached rows, rows of streams) takes more than ${share.mebibytes} MiB; end some sessions, drop what they keep, or write the data to tables",
-    "this Spark has no memory for more sessions, temporary views, variables and cached rows; write the data to a table, or retry when other sessions have ended")
+    s"your Spark sessions with their temporary views, functions, variables, cached rows and rows of streams take more than ${share.mebibytes} MiB (each session counts 1 MiB); stop some sessions, drop some of these objects, or write the data to tables",
+    "this Spark has no memory for more sessions, temporary views, variables and cached rows; write the data to a table, or try again when other sessions have stopped")
 
   private def kept: Seq[(String, Long)] =
     owners.asScala.toSeq.map { case (session, owner) => owner.principal -> of(session) } ++ held.values.asScala.map(each => each.owner.principal -> each.bytes)

@@ -16,7 +16,7 @@ final case class BoundedRows(child: SparkPlan) extends PassedRows {
   override def executeCollectIterator(): (Long, Iterator[InternalRow]) = {
     val (count, rows) = child.executeCollectIterator()
     if (count > BoundedRows.Most)
-      throw new LimitExceeded(s"the statement broadcasts $count rows, and this Spark accepts at most ${BoundedRows.Most}; add the hint `MERGE` or an equality condition to the join")
+      throw new LimitExceeded(s"the statement broadcasts $count rows, and Headgate allows at most ${BoundedRows.Most}; add the hint `MERGE` or an equality condition to the join")
     val most = conf.maxBroadcastTableSizeInBytes
     // Spark builds the whole table before it checks its size, and rows that are alike have arrived compressed.
     (count, Sizes.bounded(rows, most, s"the statement broadcasts more than ${most >> 20} MiB; add the hint `MERGE` or an equality condition to the join"))

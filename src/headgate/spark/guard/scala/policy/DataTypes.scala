@@ -20,7 +20,7 @@ object DataTypes {
   private val Note = "[a-z][a-z0-9_-]*".r
   private val LongestLiteral = 65536
   private val UserDefined = "user-defined types are not allowed: they load classes by name; use a built-in type"
-  private val NoDefault = "a column of the schema has a default, whose text Spark would evaluate; remove the default and use `coalesce` instead"
+  private val NoDefault = "a column of the schema has a default, which Spark would evaluate as an expression; remove the default and use `coalesce` instead"
 
   /** Refuse a user-defined type at any depth, and a default that is more than a literal. */
   def check(dataType: DataType): Unit = walk(dataType, requireLiterals)
@@ -30,7 +30,7 @@ object DataTypes {
 
   /** Refuse a default that is more than a literal. */
   def requireLiterals(metadata: Metadata): Unit = defaults(metadata).find(text => !isLiteral(text)).foreach { _ =>
-    Refusal.because("the default of a column is not a literal; write it as a literal")
+    Refusal.because("the default of a column is not a literal; write the default as a literal")
   }
 
   /**

@@ -19,7 +19,7 @@ object ExpressionParameters {
 
   private val entries: Map[(String, String), String] = AllowLists.lines("expression-parameters").map(_.split("\\s+").toSeq).map {
     case Seq(owner, name, _, rule) => (owner, name) -> rule
-    case line => throw new IllegalStateException(s"the line `$line` of expression-parameters.txt does not have the columns class, parameter, type and rule")
+    case line => throw new IllegalStateException(s"Headgate's own file expression-parameters.txt is damaged: the line `${line.mkString(" ")}` does not have the columns class, parameter, type and rule; install Headgate again")
   }.toMap
 
   private val known = new ConcurrentHashMap[Class[_], Seq[Parameter]]

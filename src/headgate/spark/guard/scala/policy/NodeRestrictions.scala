@@ -29,7 +29,7 @@ final class NodeRestrictions(session: SparkSession) {
     case source: UnresolvedDataSource if Connections.isDatabase(source) => connections.check(source)
     case save: SaveIntoDataSourceCommand => connections.check(save)
     case source: UnresolvedDataSource => fileRead(source)
-    case view: View if !view.isTempView => Refusal.because("the view is outside of the catalog `lake`, so it is refused; use a view of the lake or a temporary view")
+    case view: View if !view.isTempView => Refusal.because("the statement reads a view outside of the catalog `lake`; use a view of the lake or a temporary view")
     case view: CreateViewCommand if view.viewType != LocalTempView =>
       Refusal.because("the view cannot be created: Headgate allows only views of the lake and temporary views of the session; name it `lake.<database>.<view>`, or use CREATE TEMPORARY VIEW")
     case view: CreateViewCommand => named(view.name.table)
@@ -77,7 +77,7 @@ final class NodeRestrictions(session: SparkSession) {
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {
     listed("table format", spec.provider, AllowLists.tableFormats)
     if (spec.location.nonEmpty || spec.external) noLocation("table")
-    if (spec.serde.nonEmpty) Refusal.because("the table has a row format, but every table of the lake is an Iceberg table; remove ROW FORMAT and STORED AS")
+    if (spec.serde.nonEmpty) Refusal.because("the statement gives the table a row format, but every table of the lake is an Iceberg table; remove ROW FORMAT and STORED AS")
     settable(spec.properties)
     spec match {
       case parsed: UnresolvedTableSpec => listed("table option", parsed.optionExpression.options.map(_._1), Set.empty)
@@ -91,7 +91,7 @@ final class NodeRestrictions(session: SparkSession) {
 
   private def settable(properties: Map[String, String]): Unit =
     properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>
-      Refusal.because(s"the property `$key` is refused: Iceberg or Spark could give it a meaning that Headgate has not reviewed; remove it, or store a note under another key of letters, digits, `_` and `-`")
+      Refusal.because(s"the property `$key` is refused: Iceberg or Spark could give it a meaning that Headgate has not reviewed; remove it, or store a note under a key of letters, digits, `_` and `-` only")
     }
 
   private def named(variable: LogicalPlan): Unit = variable match {
@@ -139,7 +139,7 @@ final class NodeRestrictions(session: SparkSession) {
 
   private def listed(what: String, names: Iterable[String], list: Set[String]): Unit =
     names.find(name => !list(name.toLowerCase(Locale.ROOT))).foreach { name =>
-      Refusal.because(s"the $what `$name` is refused: Headgate allows only reviewed ${what}s; use another one, or leave it out")
+      Refusal.because(s"the $what `$name` is refused: Headgate allows only reviewed ${what}s; use another $what, or leave it out")
     }
 }
 

@@ -11,7 +11,7 @@ final class OptionList(lines: Seq[String]) {
   private val ranges: Map[String, Option[Range]] = lines.map(_.split("\\s+").toSeq).map {
     case Seq(key) => key -> None
     case Seq(key, Written(least, most)) => key -> Some(Range(least.toLong, most.toLong))
-    case line => throw new IllegalStateException(s"the line `${line.mkString(" ")}` of a list of options is neither `option` nor `option smallest..largest`")
+    case line => throw new IllegalStateException(s"a list of options in Headgate's own files is damaged: the line `${line.mkString(" ")}` is neither `option` nor `option smallest..largest`; install Headgate again")
   }.toMap
 
   /**
@@ -21,7 +21,7 @@ final class OptionList(lines: Seq[String]) {
   def check(described: String, options: Map[String, String]): Unit = options.foreach { case (key, value) =>
     val range = ranges.getOrElse(key.toLowerCase(Locale.ROOT), Refusal.because(s"the option `$key` of $described is refused: Headgate allows only reviewed options; remove it"))
     range.filterNot(_.has(value)).foreach { range =>
-      Refusal.because(s"the option `$key` of $described must be a whole number from ${range.least} to ${range.most}")
+      Refusal.because(s"the option `$key` of $described is out of range; use a whole number from ${range.least} to ${range.most}")
     }
   }
 }

@@ -22,7 +22,7 @@ object PlanClasses {
 
   private val all: Map[String, PlanClass] = AllowLists.lines("plan-classes").map(_.split("\\s+").toSeq).map {
     case name +: when +: needs => name -> PlanClass(isParsedOnly(when), needs.filter(_ != Nothing).map(entry))
-    case line => throw new IllegalStateException(s"the line `$line` of plan-classes.txt does not have the columns class, when and needs")
+    case line => throw new IllegalStateException(s"Headgate's own file plan-classes.txt is damaged: the line `${line.mkString(" ")}` does not have the columns class, when and needs; install Headgate again")
   }.toMap
 
   def of(plan: LogicalPlan): Option[PlanClass] = all.get(plan.getClass.getName.stripSuffix("$"))

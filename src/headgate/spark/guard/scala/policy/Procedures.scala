@@ -46,17 +46,20 @@ object Procedures {
   private def found(procedure: String): Known = known.getOrElse(procedure, refuse(procedure))
 
   private def refuse(procedure: String): Nothing =
-    Refusal.because(s"the call of the procedure `$procedure` is refused: Headgate allows only reviewed procedures of `lake.system`, with their own arguments; call another procedure, or remove arguments")
+    Refusal.because(s"the call of the procedure `$procedure` is refused: Headgate allows only ${known.keys.toSeq.sorted.mkString(", ")} of `lake.system`; call one of them")
+
+  private def tooMany(procedure: String, expected: Seq[String]): Nothing =
+    Refusal.because(s"the procedure `$procedure` is called with too many arguments; it has only ${expected.mkString(", ")}")
 
   /** Return the arguments with their names. */
   private def named(procedure: String, arguments: Seq[Expression]): Seq[(String, Expression)] = {
     val expected = found(procedure).arguments
     val given = arguments.zipWithIndex.map {
       case (NamedArgumentExpression(name, value), _) => name.toLowerCase(Locale.ROOT) -> value
-      case (value, position) => expected.lift(position).getOrElse(refuse(procedure)) -> value
+      case (value, position) => expected.lift(position).getOrElse(tooMany(procedure, expected)) -> value
     }
     given.find { case (name, _) => !expected.contains(name) }.foreach { case (name, _) =>
-      Refusal.because(s"the argument `$name` of the procedure `$procedure` is refused: Headgate allows only reviewed arguments; remove it")
+      Refusal.because(s"the argument `$name` of the procedure `$procedure` is refused: Headgate allows only ${expected.mkString(", ")}; remove it")
     }
     given
   }
@@ -65,6 +68,6 @@ object Procedures {
   private def table(procedure: String, given: Seq[(String, Expression)]): Seq[String] =
     given.collect { case (TableArgument, value) => value } match {
       case Seq(Literal(text, StringType)) if text != null => CatalystSqlParser.parseMultipartIdentifier(text.toString)
-      case _ => Refusal.because(s"the procedure `$procedure` needs the argument `table` once, as a literal; write it as `'database.table'`")
+      case _ => Refusal.because(s"the procedure `$procedure` needs the argument `table` once, as a string literal; write it as `'database.table'`")
     }
 }

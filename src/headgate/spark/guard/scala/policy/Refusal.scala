@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode
  */
 object Refusal {
   def node(node: TreeNode[_]): Nothing =
-    throw new AccessDenied(s"the Spark operation `${node.getClass.getSimpleName.stripSuffix("$")}` is refused: Headgate allows only operations that it has reviewed; rewrite the statement without it")
+    throw new AccessDenied(s"the Spark operation `${node.getClass.getSimpleName.stripSuffix("$")}` is refused: Headgate allows only reviewed operations; rewrite the statement or DataFrame without it")
 
   def because(reason: String): Nothing = throw new AccessDenied(reason)
 }

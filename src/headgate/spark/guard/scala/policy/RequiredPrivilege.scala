@@ -39,7 +39,9 @@ object RequiredPrivilege {
     case ("create", Namespace(name)) if name.size == DatabaseDepth => Seq(RequiredName("lake.create_database", name.init))
     case ("describe" | "alter" | "drop", Relation(name)) => Seq(RequiredName(s"table.$verb", name))
     case ("describe" | "alter" | "drop", Namespace(name)) => Seq(RequiredName(s"${kind(name)}.$verb", name))
-    case _ => Refusal.because(s"the verb `$verb` is refused for an object of this kind; name a database as `lake.<database>`, a table or view as `lake.<database>.<name>`")
+    case ("create", Namespace(_)) => Refusal.because("a database can be created only directly in the catalog `lake`; name it `lake.<database>`")
+    case (_, Namespace(_)) => Refusal.because("the statement names a catalog or database in the place of a table or view; name a table or view as `lake.<database>.<name>`")
+    case (_, Relation(_)) => Refusal.because(s"internal error: no action on a table is known for `$verb`; report it")
   }
 
   private def kind(namespace: Seq[String]): String = if (namespace.size == LakeDepth) "lake" else "database"

@@ -21,7 +21,7 @@ object ReviewedFunctions {
 
   private val rules: Map[String, Seq[(Int, Rule)]] = AllowLists.lines("function-arguments").map(_.split("\\s+").toSeq).map {
     case Seq(name, position, kind) => name -> (position.toInt, rule(kind))
-    case line => throw new IllegalStateException(s"the line `$line` of function-arguments.txt does not have the columns function, position and kind")
+    case line => throw new IllegalStateException(s"Headgate's own file function-arguments.txt is damaged: the line `${line.mkString(" ")}` does not have the columns function, position and kind; install Headgate again")
   }.groupMap(_._1)(_._2)
 
   /** Limit the registries of this JVM to reviewed functions. Called once, before Spark starts. */
@@ -35,12 +35,12 @@ object ReviewedFunctions {
   /** Replace each function that is not on the list by one that has the same name and refuses to be built. */
   private def limit[T](registry: SimpleFunctionRegistryBase[T], what: String, list: Set[String]): Unit =
     registry.listFunction().filterNot(id => list(id.funcName)).foreach { id =>
-      val refused = (_: Seq[Expression]) => Refusal.because(s"the $what `${id.funcName}` is refused: Headgate allows only reviewed ${what}s; use another one, or leave it out")
+      val refused = (_: Seq[Expression]) => Refusal.because(s"the $what `${id.funcName}` is refused: Headgate allows only reviewed ${what}s; use another $what, or leave it out")
       registry.registerFunction(id, registry.lookupFunction(id).get, refused)
     }
 
   private def guard(name: String, rules: Seq[(Int, Rule)]): Unit = rebuild(name)(builder => arguments => {
-    if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refusal.because(s"the function `$name` is called with named arguments; pass them by position")
+    if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refusal.because(s"the function `$name` is called with named arguments; pass the arguments by position")
     builder(rules.foldLeft(arguments) { case (done, (position, rule)) => done.lift(position).fold(done)(argument => done.updated(position, rule(argument))) })
   })
 
@@ -76,6 +76,6 @@ object ReviewedFunctions {
       case data: ArrayBasedMapData => FunctionOptions.check(format, ArrayBasedMapData.toScalaMap(data).map { case (key, value) => s"$key" -> s"$value" }.toMap)
       case _ =>
     }
-    case _ => Refusal.because(s"the options of a $format function are not a constant map; write them as `map('key', 'value')` with literals")
+    case _ => Refusal.because(s"the options of a $format function are not a map of literals; write them as `map('key', 'value')`")
   }
 }

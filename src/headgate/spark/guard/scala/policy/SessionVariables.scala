@@ -63,11 +63,11 @@ object SessionVariables {
   private def needs(session: SparkSession, value: VariableDefinition): Set[RequiredPrivilege] =
     known(session).getOrElse(
       key(value.identifier),
-      Refusal.because(s"the variable `${value.identifier.name}` is refused: Headgate has no record of the tables that its value comes from; set it again"))
+      Refusal.because(s"the variable `${value.identifier.name}` is refused: Headgate has no record of the tables that its value comes from; set the variable again"))
 
   private def give(session: SparkSession, name: Identifier): Unit = StatementContext.sinceBegin(session) match {
     case Some(operation) => given.merge(manager(session), Map(key(name) -> operation.needs), (before, now) => add(before, now))
-    case None => Refusal.because("the variable cannot be set, because the statement is only analyzed; execute the statement")
+    case None => Refusal.because("SET VARIABLE cannot run while its statement is only analyzed, as for a schema or `explain`; execute the statement")
   }
 
   private def add(before: Map[String, Set[RequiredPrivilege]], now: Map[String, Set[RequiredPrivilege]]): Map[String, Set[RequiredPrivilege]] =

@@ -54,7 +54,7 @@ final class Targets(session: SparkSession) {
   /** Return the full name of the table whose data a resolved relation returns. */
   def table(relation: DataSourceV2Relation): Seq[String] = (relation.catalog, relation.identifier) match {
     case (Some(catalog), Some(identifier)) => loaded(catalog, identifier, relation.table)
-    case _ => Refusal.because("the statement uses data that is not a table of the lake, so it is refused; name a table as `lake.<database>.<table>`")
+    case _ => Refusal.because("the statement uses data that is not a table of the lake; name a table as `lake.<database>.<table>`")
   }
 
   private def relation(parts: Seq[String]): Option[Target] = names.table(parts).map(Relation)
@@ -63,7 +63,7 @@ final class Targets(session: SparkSession) {
     case Targets.RowLevel(rewritten, _) => loaded(catalog, identifier, rewritten)
     case described: DescribedTable => loaded(catalog, identifier, described.table)
     case _ if table.getClass.getName.startsWith(Targets.Iceberg) => ObjectNames.of(catalog, identifier)
-    case _ => Refusal.because("the table is not an Iceberg table, so it is refused; use an Iceberg table of the lake")
+    case _ => Refusal.because("the statement uses a table that is not an Iceberg table; use an Iceberg table of the lake")
   }
 }
 

@@ -51,7 +51,7 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
   }
 
   private def drop(rows: Int, bytes: Long): Unit = {
-    System.err.println(s"headgate: the disk has less than ${reserve >> 20} MiB free; dropped ${bytes >> 20} MiB of cached rows")
+    System.err.println(s"headgate: the disk of the Spark driver has less than ${reserve >> 20} MiB free, so ${bytes >> 20} MiB of cached rows were dropped; free disk space")
     spark.getPersistentRDDs.get(rows).foreach(_.unpersist())
   }
 }

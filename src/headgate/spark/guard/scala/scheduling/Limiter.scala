@@ -27,7 +27,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   def start(): Unit = {
     val thread = new Thread(() => while (true) {
       try look(System.currentTimeMillis())
-      catch { case NonFatal(error) => System.err.println(s"headgate: the limiter had an error, and continues: $error") }
+      catch { case NonFatal(error) => System.err.println(s"headgate: internal error of the limiter of statements, which continues: $error; report it") }
       Thread.sleep(Limiter.Period)
     }, "headgate-limiter")
     thread.setDaemon(true)
@@ -93,7 +93,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
       ending ++= (if (next.isEmpty) oldest(now) else next)
       ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now)) // a statement may have ignored its interrupt
       memory.leave()
-    } else if (memory.fullFor > Limiter.Stuck) halt("the memory is still full")
+    } else if (memory.fullFor > Limiter.Stuck) halt("the memory of the Spark driver is still full")
   }
 
   /**
@@ -106,7 +106,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     threads.contains(operation) || workload.operations(operation)
 
   private def halt(why: String): Unit = {
-    System.err.println(s"headgate: $why after statements were ended; the driver is shutting down")
+    System.err.println(s"headgate: $why, although statements were cancelled; the Spark driver is shutting down, and Headgate restarts it")
     Runtime.getRuntime.halt(Limiter.Halted)
   }
 
@@ -124,7 +124,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     val stuck = workload.held.filter(slot => ended.get(slot.work.job).exists(now - _ > Limiter.Stuck))
     if (workload.slots > 0 && stuck.size >= workload.slots)
       try TaskThreads.report(stuck.map(_.task).toSet)
-      finally halt("every processor is still in use")
+      finally halt("every processor of the Spark driver is still in use by cancelled tasks")
     ended.filterInPlace((job, since) => now - since < Limiter.Forgotten || workload.held.exists(_.work.job == job))
   }
 }
@@ -139,8 +139,8 @@ object Limiter {
   private val Stuck = 15000L
   private val Halted = 4
   private val Unfair =
-    "the statement held the processors of this Spark for more than 5 s while others waited; split it into shorter tasks, or run it when Spark is idle"
-  private val Unread = "the statement that started the job has ended, and no statement reads its rows; retry a query that waited for these rows"
-  private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache less at once"
-  private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
+    "the statement held the processors of this Spark for more than 5 s while statements of other users waited; split it into shorter tasks, or run it when Spark is idle"
+  private val Unread = "the Spark job was cancelled because the statement that started it has finished; if your query waited for the rows of that statement, run the query again"
+  private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache fewer rows at once"
+  private val Memory = "this Spark has run out of memory, and the statement used the most; read or cache fewer rows at once"
 }

@@ -61,15 +61,15 @@ object ActiveStreams {
 
   private def full(principal: String, streams: Seq[String]): Option[String] =
     if (streams.count(_ == principal) >= PerPrincipal)
-      Some(s"$PerPrincipal of your streams are active; stop one of them, and start the new stream again")
+      Some(s"$PerPrincipal of your streaming queries are active, as many as one user may have; stop one of them, and start the new one again")
     else
       Option.when(streams.size >= Overall)(
-        s"$Overall streams of all users are active in your organization's Spark; start the new stream again when others have ended")
+        s"$Overall streaming queries of all users are active in your organization's Spark, as many as it runs; start the new one again when others have stopped")
 
   private def large(principal: String, streams: Seq[Active]): Option[String] =
     share.fault(principal, streams.map(each => each.principal -> each.bytes))(
-      s"the plans of your active streams take more than ${share.mebibytes} MiB in Spark with the new one; stop some of them, or use fewer expressions",
-      "this Spark has no memory for the plans of more streams; start the new stream again when others have ended")
+      s"with the new one, your active streaming queries take more than ${share.mebibytes} MiB in Spark; stop some of them, or use fewer expressions",
+      "this Spark has no memory for more streaming queries; start the new one again when others have stopped")
 
   private def active: Seq[Active] = SessionMemory.sessions.flatMap { case (principal, session) =>
     session.streams.active.toSeq.map(stream => Active(principal, bytes(stream)))

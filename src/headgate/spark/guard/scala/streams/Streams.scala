@@ -57,13 +57,13 @@ object Streams {
   /** Refuse files in a format without a review, and files without a schema, which Spark would open before access is decided. */
   private def files(source: UnresolvedDataSource): Unit =
     if (!AllowLists.fileFormats(source.format.toLowerCase(Locale.ROOT)) || source.userSpecifiedSchema.isEmpty)
-      Refusal.because("the source of the stream is neither a table of the lake nor, in a run, files of a connection with a format and a schema; read a table, or declare the schema")
+      Refusal.because("the source of the streaming query is neither a table of the lake nor files with an allowed format and a schema; read a table, or set `csv`, `json`, `parquet` or `text` and the schema")
 
   private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[RequiredPrivilege] =
     (catalog, identifier, table) match {
       case (Some(catalog), Some(name), _) => RequiredPrivilege.of("read", Target.Relation(ObjectNames.of(catalog, name)))
       case (None, None, _: RateStreamTable) => Nil
-      case _ => Refusal.because("the source of the stream is not a table of the lake; read one with `readStream.table`")
+      case _ => Refusal.because("the source of the streaming query is not a table of the lake; read one with `readStream.table`")
     }
 
   private def written(target: Option[(TableCatalog, Identifier)], mode: OutputMode): Seq[RequiredPrivilege] = target.toSeq.flatMap {
@@ -76,6 +76,6 @@ object Streams {
   private def sink(sink: Table, target: Option[(TableCatalog, Identifier)]): Unit = (sink, target) match {
     case (_, Some(_)) | (_: MemorySink, None) =>
     case (table, None) if table.getClass.getName == Targets.Nothing =>
-    case _ => Refusal.because("the sink of the stream is not allowed; write to a table of the lake with `toTable`, or use the format `memory` or `noop`")
+    case _ => Refusal.because("the sink of the streaming query is not allowed; write to a table of the lake with `toTable`, or use the format `memory` or `noop`")
   }
 }
