@@ -208,7 +208,7 @@ def test_a_table_with_files_that_crash_the_reader_is_reported_and_the_others_are
 
     assert result.exit_code == 1, result.output
     assert "3 were moved, 1 were not" in result.output
-    assert "not moved: the process that reads the table's files has ended" in result.output
+    assert "not moved: the table's files could not be read" in result.output
     with relocations_of(former) as found:
         assert [each.pointer.table for each in found.list_waiting()] == [hostile.pointer.table]
 

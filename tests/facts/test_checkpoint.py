@@ -135,15 +135,15 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log"),
-            (b"HEADGATE", "the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log"),
+            (b"", "is not one of Headgate; Headgate reads the log instead"),
+            (b"HEADGATE", "is not one of Headgate; Headgate reads the log instead"),
             (
                 b'{"format": "headgate facts"}',
-                "the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log",
+                "is not one of Headgate; Headgate reads the log instead",
             ),
-            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; rebuild it from the log"),
-            (CONTENT[:10] + b"else" + CONTENT[14:], "another version of Headgate; rebuild it from the log"),
-            (CONTENT + b"\0", "damaged; rebuild it from the log"),
+            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; Headgate reads the log instead"),
+            (CONTENT[:10] + b"else" + CONTENT[14:], "another version of Headgate; Headgate reads the log instead"),
+            (CONTENT + b"\0", "damaged; Headgate reads the log instead"),
         ],
         ids=[
             "nothing",

@@ -123,7 +123,7 @@ def test_a_value_that_is_no_change_is_refused(value: Any) -> None:
 
 
 def test_the_refusal_names_the_field() -> None:
-    with pytest.raises(FactsError, match=r"`ResourceCreated\.parent` has a value of a type"):
+    with pytest.raises(FactsError, match=r"`ResourceCreated\.parent` has a value of a wrong type"):
         decode({"change": "ResourceCreated", "resource": "r", "type": "table", "parent": 1, "name": "n"})
 
 
@@ -169,17 +169,20 @@ class TestFactsFile:
         [
             ([], "line 1: the line is not valid JSON"),
             (["facts"], "line 1: the line is not valid JSON"),
-            (["[]"], 'line 1: the file is not a facts file, whose first line contains `"format": "headgate facts"`'),
+            (
+                ["[]"],
+                'line 1: the file is not a facts file, which begins with a line that contains `"format": "headgate facts"`',
+            ),
             (['{"format": "other", "version": 1, "revision": 1}'], "line 1: the file is not a facts file"),
             (
                 [_HEADER.replace("1,", "2,")],
                 "line 1: the facts file has version 2, this version of Headgate reads version 1",
             ),
-            ([_HEADER.replace("3", "-1")], "line 1: `revision` must be a whole number of 0 or more"),
-            ([_HEADER.replace("3", "true")], "line 1: `revision` must be a whole number of 0 or more"),
+            ([_HEADER.replace("3", "-1")], "line 1: `revision` is not a whole number of 0 or more"),
+            ([_HEADER.replace("3", "true")], "line 1: `revision` is not a whole number of 0 or more"),
             ([_HEADER, "", "{"], "line 3: the line is not valid JSON"),
             ([_HEADER, "[" * 100_000], "line 2: the line is not valid JSON"),
-            ([_HEADER, "{}"], "line 2: `None` is not a type of change in this version of Headgate"),
+            ([_HEADER, "{}"], "line 2: `None` is not a type of change that this version of Headgate knows"),
             (
                 [_HEADER, json.dumps(encode(SAMPLES[1]))],
                 "line 2: the change refers to `organization`, which does not exist",
@@ -229,21 +232,24 @@ class TestFactsFileWithEntries:
         [
             (
                 _MARKED[:1],
-                "the last entry has revision 1, but the first line states revision 3; export the facts again",
+                "the last entry has revision 1, but the first line states revision 3; run `headgate facts export` again",
             ),
             (
                 [_MARKED[1], _MARKED[1]],
-                "line 3: the revision in `entry` must be a whole number greater than the previous revision, 3",
+                "line 3: the revision in `entry` is not a whole number above the previous revision, 3",
             ),
-            (['{"entry": true, "at": 1}'], "line 2: the revision in `entry` must be a whole number greater than"),
-            (['{"entry": 3}'], "line 2: an entry must have exactly the keys `entry` (its revision) and `at`"),
+            (
+                ['{"entry": true, "at": 1}'],
+                "line 2: the revision in `entry` is not a whole number above the previous revision",
+            ),
+            (['{"entry": 3}'], "line 2: an entry lacks one of the keys `entry` (its revision) and `at`"),
             (
                 ['{"entry": 3, "at": "now"}'],
-                "line 2: `at` has a value of a type that this version of Headgate does not accept",
+                "line 2: `at` has a value of a wrong type",
             ),
             (
                 [json.dumps(encode(SAMPLES[0])), *_MARKED],
-                "line 3: the revision in `entry` must be a whole number greater than",
+                "line 3: the revision in `entry` is not a whole number above the previous revision",
             ),
         ],
     )

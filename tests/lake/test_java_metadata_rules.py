@@ -249,7 +249,7 @@ UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
         lambda m: _columns(m).append(_column(1, "z", "long")),
         "two columns of a schema have the same id",
     ),
-    "a large fixed": (_typed(f"fixed[{2**31}]"), "the type of the column `typed`"),
+    "a large fixed": (_typed(f"fixed[{2**31}]"), "the column `typed` has a type"),
     "a large time": (lambda m: m["versions"][0].update({"timestamp-ms": 2**70}), "`timestamp-ms` is out of range"),
 }
 

@@ -101,7 +101,10 @@ def test_a_commit_that_names_a_missing_manifest_is_refused_as_a_bad_request(tabl
     for missing in (f"{table.location}/metadata/no.avro", table.manifest_list(f"{table.location}/metadata/no.avro")):
         status, why = table.refusal(missing)
 
-        assert (status, why) == (400, "the snapshot names a manifest list or manifest that does not exist")
+        assert (status, why) == (
+            400,
+            "a snapshot names a manifest list or manifest that does not exist; write that file before the commit",
+        )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +131,7 @@ def test_a_snapshot_with_an_unknown_schema_id_is_refused(table: Table) -> None:
 class TestPlaces:
     """Data files are in `data/`, where engines write what their users choose; a manifest must not be there."""
 
-    RULE = "is not directly in the folder `metadata` of its table"
+    RULE = "is not directly in the folder `metadata` of the table's location"
 
     @pytest.mark.parametrize("place", ["data/a.avro", "a.avro", "metadata/deep/a.avro", "metadata2/a.avro"])
     def test_a_manifest_list_outside_the_metadata_folder_is_refused_before_it_is_read(
@@ -263,5 +266,5 @@ class TestFailures:
         content = Path(table.manifest(*["p" * 100] * 5).removeprefix("file://")).read_bytes()
 
         assert len(parsers.read_manifests([content])[0]) == 5
-        with pytest.raises(file_parsers.InvalidMetadataError, match="expire snapshots first"):
+        with pytest.raises(file_parsers.InvalidMetadataError, match="expire snapshots of the table first"):
             parsers.read_manifests([content])

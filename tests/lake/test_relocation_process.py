@@ -47,7 +47,7 @@ def test_a_file_that_fills_the_memory_of_the_reader_is_refused(tmp_path: Path, m
 
 
 def test_the_end_of_the_reader_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="the process that reads the table's files has ended"):
+    with pytest.raises(RuleError, match="the table's files could not be read"):
         read_relocated(*table_of(tmp_path, crashing()))
 
 

@@ -165,7 +165,7 @@ class TestATableOfAnotherOrganization:
         answer = lakes.send("GET", "/namespaces/mine/tables/stolen")
 
         assert answer.status_code == 403, answer.text
-        assert "drop it without a purge" in answer.json()["error"]["message"]
+        assert "drop the table without a purge" in answer.json()["error"]["message"]
         assert lakes.send("DELETE", "/namespaces/mine/tables/stolen?purgeRequested=true").status_code == 403
         assert lakes.send("DELETE", "/namespaces/mine/tables/stolen").status_code == 204
         assert path.read_bytes() == before

@@ -25,7 +25,7 @@ _HEAD = Struct("<8sHII")
 
 
 class CheckpointError(Exception):
-    """The bytes are not a checkpoint that this version can load; the message says what to do."""
+    """The bytes are not a checkpoint that this version can load; the caller reads the log instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,13 @@ def _by_resource(snapshot: Snapshot) -> Iterator[Assignment]:
 
 def _checked(content: bytes) -> memoryview:
     if not content.startswith(_MAGIC) or len(content) < _HEAD.size:
-        raise CheckpointError("the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log")
+        raise CheckpointError("the checkpoint in the database is not one of Headgate; Headgate reads the log instead")
     _, version, shape, checksum = _HEAD.unpack_from(content)
     if (version, shape) != (VERSION, _SHAPE_SUM):
-        raise CheckpointError("the checkpoint was written by another version of Headgate; rebuild it from the log")
+        raise CheckpointError(
+            "the checkpoint in the database was written by another version of Headgate; Headgate reads the log instead"
+        )
     inside = memoryview(content)[_HEAD.size :]
     if zlib.crc32(inside) != checksum:
-        raise CheckpointError("the checkpoint is damaged; rebuild it from the log")
+        raise CheckpointError("the checkpoint in the database is damaged; Headgate reads the log instead")
     return inside

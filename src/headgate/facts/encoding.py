@@ -77,7 +77,9 @@ def decode(value: object) -> Change:
     fields = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else {}
     name = fields.pop(TAG, None)
     if not isinstance(name, str) or name not in _TYPES:
-        raise FactsError(f"`{name}` is not a type of change in this version of Headgate")
+        raise FactsError(
+            f"`{name}` is not a type of change that this version of Headgate knows; use the version that wrote the file"
+        )
     return cast("Change", _read(shape_of(_TYPES[name]), fields, name))
 
 
@@ -109,7 +111,7 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
             begun = True
     if state.facts.revision != end:
         raise FactsError(
-            f"the last entry has revision {state.facts.revision}, but the first line states revision {end}; export the facts again"
+            f"the last entry has revision {state.facts.revision}, but the first line states revision {end}; run `headgate facts export` again"
         )
     yield state
 
@@ -125,27 +127,30 @@ def _revision(number: int, line: str) -> int:
     header = _value(number, line)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FactsError(
-            f"line {number}: the file is not a facts file, whose first line contains `{_line({'format': FORMAT})[1:-1]}`"
+            f"line {number}: the file is not a facts file, which begins with a line that contains `{_line({'format': FORMAT})[1:-1]}`; name a file that `headgate facts export` wrote"
         )
     if header.get("version") != VERSION:
         raise FactsError(
-            f"line {number}: the facts file has version {header.get('version')}, this version of Headgate reads version {VERSION}"
+            f"line {number}: the facts file has version {header.get('version')}, and this version of Headgate reads version "
+            f"{VERSION}; run `headgate facts export` again, with this version of Headgate"
         )
     revision = header.get("revision")
     if type(revision) is not int or revision < 0:
-        raise FactsError(f"line {number}: `revision` must be a whole number of 0 or more")
+        raise FactsError(
+            f"line {number}: `revision` is not a whole number of 0 or more; run `headgate facts export` again"
+        )
     return revision
 
 
 def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, float]:
     if fields.keys() != {ENTRY, "at"}:
         raise FactsError(
-            f"line {number}: an entry must have exactly the keys `entry` (its revision) and `at` (when it was written)"
+            f"line {number}: an entry lacks one of the keys `entry` (its revision) and `at` (when it was written), or has another key; correct the line"
         )
     revision, at = fields[ENTRY], fields["at"]
     if type(revision) is not int or revision <= before:
         raise FactsError(
-            f"line {number}: the revision in `entry` must be a whole number greater than the previous revision, {before}"
+            f"line {number}: the revision in `entry` is not a whole number above the previous revision, {before}; correct the line"
         )
     try:
         return revision, cast("float", _scalar(float, at, "at"))
@@ -159,7 +164,7 @@ def _apply(state: State, number: int, value: Json) -> State:
         return state.apply_change(change)
     except KeyError as error:
         raise FactsError(
-            f"line {number}: the change refers to `{error.args[0]}`, which does not exist before this line"
+            f"line {number}: the change refers to `{error.args[0]}`, which no earlier line creates; correct the line, or create it in an earlier line"
         ) from error
 
 
@@ -174,7 +179,7 @@ def _value(number: int, line: str) -> Json:
     try:
         return cast("Json", json.loads(line))
     except (ValueError, RecursionError) as error:
-        raise FactsError(f"line {number}: the line is not valid JSON") from error
+        raise FactsError(f"line {number}: the line is not valid JSON; correct the line") from error
 
 
 def _line(value: Json) -> str:
@@ -218,9 +223,11 @@ def _record(shape: RecordShape, value: object, where: str) -> object:
     if not isinstance(value, dict):
         raise _misfit(where)
     if missing := sorted(required - fields.keys()):
-        raise FactsError(f"`{where}` lacks the required field `{missing[0]}`")
+        raise FactsError(f"`{where}` lacks the required field `{missing[0]}`; add it")
     if not fields.keys() <= {each.name for each in shape.members}:
-        raise FactsError(f"`{where}` has a field that this version of Headgate does not support")
+        raise FactsError(
+            f"`{where}` has a field that this version of Headgate does not know; remove the field, or use a newer version of Headgate"
+        )
     named = ((each.name, each.shape) for each in shape.members if each.name in fields)
     return shape.kind(**{name: _read(inner, fields[name], f"{where}.{name}") for name, inner in named})
 
@@ -244,4 +251,6 @@ def _number(value: float, where: str) -> float:
 
 
 def _misfit(where: str) -> FactsError:
-    return FactsError(f"`{where}` has a value of a type that this version of Headgate does not accept there")
+    return FactsError(
+        f"`{where}` has a value of a wrong type; correct the value, or use the version of Headgate that wrote the file"
+    )

@@ -76,14 +76,14 @@ def shape_of(hint: object) -> Shape:
         return _record(hint)
     if hint is str or hint is bool or hint is int or hint is float:
         return ScalarShape(hint)
-    raise TypeError(f"the type `{hint}` is not supported in facts")
+    raise TypeError(f"internal error: a field of the facts has the unsupported type `{hint}`; report it")
 
 
 def _one_of(hints: tuple[object, ...]) -> Shape:
     # Ids of several kinds have one shape: all are text.
     shapes = {shape_of(hint) for hint in hints if hint is not types.NoneType}
     if len(shapes) != 1:
-        raise TypeError(f"a union of the types `{hints}` is not supported in facts")
+        raise TypeError(f"internal error: a field of the facts has the unsupported union of types `{hints}`; report it")
     return OptionalShape(shapes.pop()) if types.NoneType in hints else shapes.pop()
 
 

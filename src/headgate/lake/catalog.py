@@ -217,12 +217,12 @@ class TableCatalog:
         table = find_assigned_uuid(updates)
         if table is None:
             raise InvalidMetadataError(
-                "the create assigns no `uuid`, or several; assign the one uuid in the response to the staged create"
+                "the commit that creates the table has no update `assign-uuid`, or several; send one, with the uuid from the response to the staged create"
             )
         staged = self._staged.get(owner, table)
         if staged is None or (staged.database, staged.name) != (database, name):
             raise RuleError(
-                "you have not staged a create of the table with its uuid and name, or too long ago; stage the create again"
+                "you have not staged the creation of a table with this uuid and name, or you staged it too long ago; stage the creation again"
             )
         return staged
 

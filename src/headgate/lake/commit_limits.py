@@ -36,13 +36,13 @@ _REMOVALS: Final = (
     RemoveSnapshotsUpdate,
     RemoveStatisticsUpdate,
 )
-_UNUSED: Final = "expire snapshots with `clean_expired_metadata => true` to remove unused ones"
+_UNUSED: Final = "to remove unused ones, call `expire_snapshots` with `clean_expired_metadata => true`"
 _COUNTED: Final[Mapping[str, tuple[int, str, str]]] = {
     "schemas": (MOST_OBJECTS, "schemas", _UNUSED),
     "partition_specs": (MOST_OBJECTS, "partition specs", _UNUSED),
     "sort_orders": (MOST_OBJECTS, "sort orders", "use an existing sort order of the table"),
-    "refs": (MOST_REFS, "branches and tags", "drop some first"),
-    "properties": (MOST_PROPERTIES, "properties", "remove some first"),
+    "refs": (MOST_REFS, "branches and tags", "drop some of them first"),
+    "properties": (MOST_PROPERTIES, "properties", "remove some of them first"),
 }
 """Fields of a table's metadata that commits extend, with the limit, the name of the objects, and the advice at the limit."""
 
@@ -78,10 +78,12 @@ def check_property_sizes(before: Mapping[str, str], after: Mapping[str, str]) ->
     Properties that existed before are not checked.
     """
     if _grows(before, after, MOST_PROPERTIES):
-        raise InvalidMetadataError(f"there would be more than {MOST_PROPERTIES:,} properties; remove some")
+        raise InvalidMetadataError(
+            f"the request would leave more than {MOST_PROPERTIES:,} properties; remove some of them"
+        )
     if sum(map(len, after.values())) > max(LONGEST_PROPERTIES, sum(map(len, before.values()))):
         raise InvalidMetadataError(
-            f"all properties together would have more than {LONGEST_PROPERTIES:,} characters; shorten some"
+            f"all properties together would have more than {LONGEST_PROPERTIES:,} characters; shorten some of them"
         )
     for key, value in after.items():
         if before.get(key) != value and (len(key) > LONGEST_KEY or len(value) > LONGEST_VALUE):

@@ -108,7 +108,9 @@ class Removals:
         gone = set(ids)
         missing = gone - self._known
         if missing:
-            raise InvalidMetadataError(f"the snapshot {min(missing)} cannot be removed: the table does not have it")
+            raise InvalidMetadataError(
+                f"the snapshot {min(missing)} cannot be removed, because the table does not have it; load the table again"
+            )
         self._known -= gone
         self._snapshots |= gone
 
@@ -123,7 +125,7 @@ class Removals:
             case SetSnapshotRefUpdate():
                 if update.snapshot_id in self._snapshots:
                     raise InvalidMetadataError(
-                        f"the ref `{update.ref_name}` cannot name a snapshot that the commit removes; choose another"
+                        f"the ref `{update.ref_name}` names a snapshot that the commit removes; choose another snapshot"
                     )
                 self._refs.discard(update.ref_name)
             case SetStatisticsUpdate():

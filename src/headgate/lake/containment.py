@@ -26,15 +26,17 @@ def path_of(location: str) -> str:
     if location.startswith(f"{SCHEME}//"):
         host, slash, rest = path[2:].partition("/")
         if host:
-            raise RuleError("the path names a host; write it without one, as in `file:///folder`")
+            raise RuleError("the path names a host; write the path without a host, as in `file:///folder`")
         path = slash + rest
     if not path.startswith("/"):
-        raise RuleError("a path must be absolute, in the scheme of the warehouse")
+        raise RuleError(
+            "the path is relative, or its scheme is not that of the warehouse; write the whole path, as in `file:///folder` or `s3://bucket/prefix`"
+        )
     if not path.isprintable() or _UNCLEAR.intersection(path):
         raise RuleError("the path contains a control character, `?`, `#` or a backslash; use a path without them")
     parts = [part for part in path.split("/") if part]
     if {".", ".."}.intersection(parts):
-        raise RuleError("the path contains a part `.` or `..`; write it without them")
+        raise RuleError("the path contains a part `.` or `..`; write the path without them")
     return "/" + "/".join(parts)
 
 

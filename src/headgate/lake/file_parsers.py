@@ -44,7 +44,9 @@ class FileParsers:
         self._left -= size
         if self._left < 0:
             most = MAX_ANSWER_BYTES // 1024 // 1024
-            raise OversizedInputError(f"the request needs more than {most} MiB of metadata; expire snapshots first")
+            raise OversizedInputError(
+                f"the request reads more than {most} MiB of the table's metadata; expire snapshots of the table first"
+            )
 
 
 def _read(what: str, read: Callable[[], T]) -> T:

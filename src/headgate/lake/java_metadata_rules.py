@@ -62,7 +62,9 @@ def _require_ids(metadata: TableMetadata) -> None:
     _require_unique("sort orders", (each.order_id for each in metadata.sort_orders))
     _require_unique("snapshots", (each.snapshot_id for each in metadata.snapshots))
     if not metadata.sort_orders:
-        raise InvalidMetadataError("the table has no sort order; add one, or the unsorted order with the id 0")
+        raise InvalidMetadataError(
+            "the table has no sort order; add one, or the order without fields and with the id 0"
+        )
 
 
 def _require_unique(kind: str, ids: Iterable[int]) -> None:
@@ -117,7 +119,9 @@ def _require_transform(transform: Transform[object, object], column: NestedField
     """Raise `InvalidMetadataError` for a transform that cannot be applied to its column; a dropped column is not checked."""
     width = _width(transform)
     if width is not None and (width <= 0 or not has_width(width, 32)):
-        raise InvalidMetadataError(f"`{transform}` cannot be used: its number must be above 0 and fit into 32 bits")
+        raise InvalidMetadataError(
+            f"`{transform}` cannot be used: its number is not from 1 to 2147483647; choose another number"
+        )
     if column is None or isinstance(transform, UnknownTransform | VoidTransform):
         return
     if not isinstance(column.field_type, PrimitiveType) or not transform.can_transform(column.field_type):

@@ -72,14 +72,18 @@ class TableFiles:
         try:
             self._check(snapshot, known)
         except GoneError:
-            raise InvalidMetadataError("the snapshot names a manifest list or manifest that does not exist") from None
+            raise InvalidMetadataError(
+                "a snapshot names a manifest list or manifest that does not exist; write that file before the commit"
+            ) from None
 
     def _check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
         listed = self.manifests(snapshot)
         for path, manifest in listed.items():
             self._check_place(path)
             if manifest.is_encrypted:
-                raise RuleError("encrypted manifests are not supported")
+                raise RuleError(
+                    "a manifest of the table is encrypted, and encrypted manifests are not supported; write it without encryption"
+                )
         for file in self.files(manifest for path, manifest in listed.items() if path not in known):
             self._warehouse.check(self._location, file.path)
 
@@ -111,7 +115,9 @@ class TableFiles:
     def _check_place(self, path: str) -> None:
         self._warehouse.check(self._location, path)
         if not is_directly_inside(f"{self._location}/metadata", path):
-            raise RuleError("a manifest list or manifest is not directly in the folder `metadata` of its table")
+            raise RuleError(
+                "a manifest list or manifest is not directly in the folder `metadata` of the table's location; write it there"
+            )
 
 
 def _build_listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile:

@@ -36,10 +36,12 @@ def check_properties(properties: Mapping[str, str]) -> None:
     for key in properties:
         plain = key.strip().lower()
         if plain.endswith(_ENDINGS) or ".path." in plain:
-            raise RuleError(f"the property `{key}` cannot be set: Headgate chooses the location of a table's files")
+            raise RuleError(
+                f"the property `{key}` cannot be set, because Headgate chooses where a table's files are; remove the property"
+            )
         if plain in _COMMANDS:
             raise RuleError(
-                f"the property `{key}` cannot be set: it would change the table's rows or identity; remove the property"
+                f"the property `{key}` cannot be set, because it would change the table's rows or identity; remove the property"
             )
 
 
@@ -65,7 +67,9 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
     known = set(_defaults(was)) if new else set[tuple[str, str]]()
     for default in _defaults(new):
         if default not in known:
-            raise RuleError(f"the column `{default[0]}` cannot have a default: format version 2 has none; leave it out")
+            raise RuleError(
+                f"the column `{default[0]}` cannot have a default: tables of format version 2 have no defaults; leave the default out"
+            )
 
 
 def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> None:
@@ -106,17 +110,23 @@ def check_view_columns(before: Iterable[Schema], after: Iterable[Schema]) -> Non
 def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) -> None:
     """Raise `RuleError` unless the metadata is of this table, and every file that it names is inside its location."""
     if str(metadata.table_uuid) != table:
-        raise RuleError("the `table-uuid` of the metadata is not the table's uuid; a table keeps its uuid")
+        raise RuleError(
+            "the `table-uuid` of the metadata is not the table's uuid, which cannot change; send the table's own uuid"
+        )
     if metadata.location != location:
-        raise RuleError("the `location` of the metadata is not the table's location; a table keeps its location")
+        raise RuleError(
+            "the `location` of the metadata is not the table's location, which cannot change; send the table's own location"
+        )
     if metadata.format_version != FORMAT_VERSION:
         raise RuleError(
-            f"the table has format version {metadata.format_version}; only format version {FORMAT_VERSION} is supported"
+            f"the table has format version {metadata.format_version}; only format version {FORMAT_VERSION} is supported; use it"
         )
     check_properties(metadata.properties)
     for path in list_named_files(metadata):
         if not is_inside(location, path):
-            raise RuleError("a file of the table is outside of the table's location")
+            raise RuleError(
+                "the metadata of the table names a file outside of the table's location; write all files below that location"
+            )
 
 
 def check_changed_metadata(
@@ -133,7 +143,9 @@ def check_main_branch(metadata: TableMetadata) -> None:
     """Raise `RuleError` if the main branch is a tag: no engine could write to the table."""
     main = metadata.refs.get(MAIN_BRANCH)
     if main is not None and main.snapshot_ref_type != SnapshotRefType.BRANCH:
-        raise RuleError(f"`{MAIN_BRANCH}` cannot be a tag: no engine could write to the table; keep it a branch")
+        raise RuleError(
+            f"`{MAIN_BRANCH}` cannot be a tag, because no engine could then write to the table; keep `{MAIN_BRANCH}` a branch"
+        )
 
 
 def list_named_files(metadata: TableMetadata) -> Iterator[str]:
@@ -146,9 +158,9 @@ def list_named_files(metadata: TableMetadata) -> Iterator[str]:
 
 def _check_column_name(name: str) -> None:
     if not name:
-        raise InvalidMetadataError("a column has no name; give it one")
+        raise InvalidMetadataError("a column of the schema has no name; give it one")
     if "\0" in name:
-        raise InvalidMetadataError(f"the column `{name}` cannot have the character U+0000 in its name; leave it out")
+        raise InvalidMetadataError(f"the column `{name}` has the character U+0000 in its name; leave the character out")
     if len(name) > LONGEST_NAME:
         raise InvalidMetadataError(
             f"the name of the column `{name}` has more than {LONGEST_NAME:,} characters; shorten it"

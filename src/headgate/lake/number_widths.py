@@ -41,7 +41,7 @@ def require_widths(document: Mapping[str, Any]) -> None:
         bits = 32 if key in _INTS else 64
         if not has_width(number, bits):
             raise InvalidMetadataError(
-                f"a number of `{key}` is out of range; use one that fits into {bits} bits with its sign"
+                f"a number in the field `{key}` of the metadata is out of range; use one that fits into {bits} bits with its sign"
             )
 
 

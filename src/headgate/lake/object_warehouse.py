@@ -56,7 +56,9 @@ class ObjectWarehouse:
         except FileNotFoundError as error:
             raise GoneError(GONE) from error
         except OSError as error:
-            raise InvalidMetadataError("a file that the table names cannot be read") from error
+            raise InvalidMetadataError(
+                "a file of the table cannot be read from the object store; ask the operator to check the store and its credentials, then retry"
+            ) from error
         if len(content) > MAX_FILE_BYTES:
             raise InvalidMetadataError(TOO_LARGE)
         return content

@@ -110,5 +110,5 @@ class OtherCatalog:
             return kind.validate_json(line)
         except ValidationError:
             raise OtherCatalogError(
-                f"the catalog did not respond within {self._silence:g} s, or its response is too large for its reader's memory"
+                f"the catalog did not respond within {self._silence:g} s, or its response needs too much memory; check that the catalog is running, then retry"
             ) from None

@@ -56,7 +56,7 @@ def _read(question: CatalogQuestion) -> Iterator[dict[str, Any]]:
         yield {"error": _format_error(error)}
         return
     if len(found) > MAX_TABLES:
-        yield {"error": f"the catalog has more than {MAX_TABLES:,} tables"}
+        yield {"error": f"the catalog has more than {MAX_TABLES:,} tables; divide them among several catalogs first"}
         return
     yield {"tables": len(found)}
     for name in found:
@@ -108,7 +108,7 @@ def _location(source: Catalog, name: tuple[str, ...]) -> dict[str, str]:
 
 def _format_error(error: Exception) -> str:
     if isinstance(error, MemoryError):
-        return f"the catalog's response needs more than {_MEMORY_BYTES // MEBIBYTE:,} MiB of memory"
+        return f"a response of the catalog needs more than {_MEMORY_BYTES // MEBIBYTE:,} MiB of memory; divide its tables among several namespaces first"
     return str(error)[:_LONGEST_ERROR] or type(error).__name__
 
 

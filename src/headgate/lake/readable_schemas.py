@@ -37,7 +37,7 @@ def require_schema(schema: Schema) -> None:
     try:
         index_by_name(schema)
     except ValueError as error:
-        raise InvalidMetadataError(f"a schema cannot be read: {error}") from error
+        raise InvalidMetadataError(f"a schema of the metadata is not valid ({error}); correct the schema") from error
     for each in fields:
         _require_type(each)
 
@@ -72,7 +72,7 @@ def _below(type: IcebergType) -> tuple[NestedField, ...]:
 def _require_type(field: NestedField) -> None:
     if not _is_readable(field.field_type):
         raise InvalidMetadataError(
-            f"the type of the column `{field.name}` cannot be used: engines cannot read it; choose another type"
+            f"the column `{field.name}` has a type that Iceberg's Java library cannot read; choose another type"
         )
 
 

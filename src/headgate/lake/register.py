@@ -29,7 +29,7 @@ def register_dropped(store: Store, warehouse: Warehouse, path: str, parsers: Fil
     table = warehouse.owner(location) if location else None
     if table is None:
         raise RuleError(
-            "the metadata file is not in a folder that Headgate created for a table; only such a file can be registered"
+            "the metadata file is not in a folder that Headgate created for a table; name the metadata file of a table that was dropped without a purge"
         )
     if store.pointer(table) is not None:
         raise RuleError("the folder of the metadata file belongs to an existing table; drop that table first")
@@ -43,11 +43,17 @@ def import_foreign(warehouse: Warehouse, path: str, taken: Iterable[str], parser
     """
     location = location_of(path)
     if not location or place_of(path) != f"{place_of(location)}/metadata/{path.rpartition('/')[2]}":
-        raise RuleError("the table's metadata file is not directly in the folder `metadata` of the table's location")
+        raise RuleError(
+            "the table's metadata file is not directly in the folder `metadata` of the table's location; move it there in the other catalog"
+        )
     if warehouse.holds(location):
-        raise RuleError("the table's location overlaps Headgate's own warehouse")
+        raise RuleError(
+            "the table's location overlaps Headgate's own warehouse; move the table in the other catalog, or leave it out"
+        )
     if any(overlap(location, each) for each in taken):
-        raise RuleError("the table's location overlaps the location of another table")
+        raise RuleError(
+            "the table's location overlaps the location of another table; move one of them in the other catalog, or leave the table out"
+        )
     return _checked(warehouse, None, location, path, parsers)
 
 
@@ -58,7 +64,9 @@ def _checked(
     try:
         content = warehouse.read(location, path)
     except GoneError:
-        raise InvalidMetadataError("there is no metadata file at the path of the request") from None
+        raise InvalidMetadataError(
+            "there is no metadata file at the path of the request; correct `metadata-location`"
+        ) from None
     check_size(content)
     metadata = parse_metadata(parsers.rewrite_json(content))
     table = expected or ResourceId(str(metadata.table_uuid))
@@ -74,5 +82,7 @@ def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FilePar
     files = TableFiles(warehouse, metadata.location, parsers)
     for snapshot in metadata.snapshots:
         if not snapshot.manifest_list:
-            raise InvalidMetadataError("a snapshot has no manifest list")
+            raise InvalidMetadataError(
+                "a snapshot of the table has no manifest list; expire that snapshot, or rewrite the table's manifests first"
+            )
         files.check(snapshot, {})

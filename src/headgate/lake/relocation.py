@@ -36,7 +36,9 @@ class Relocation:
     def path(self, path: str) -> str:
         """Return the path of a file after the move. Raises `RuleError` for a file outside of the table's location."""
         if not is_inside(self.old, path):
-            raise RuleError("a file of the table is outside of the table's location")
+            raise RuleError(
+                "the table has a file outside of its location, so it cannot be moved; rewrite the table's data and manifests first"
+            )
         return self.new + path_of(path).removeprefix(path_of(self.old))
 
     def metadata(self, content: bytes) -> bytes:
@@ -44,7 +46,9 @@ class Relocation:
         try:
             metadata = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise InvalidMetadataError("a metadata file is not JSON") from error
+            raise InvalidMetadataError(
+                "a metadata file of the table is not JSON; restore the file from a backup"
+            ) from error
         return json.dumps(self._relocate_value(metadata)).encode()
 
     def manifest_list(self, content: bytes, lengths: Mapping[str, int]) -> bytes:
@@ -104,7 +108,7 @@ def position_deletes_of(manifest: bytes) -> list[str]:
     deletes = [each for each in files if each.get("content") == _POSITION_DELETES]
     if any(str(each["file_format"]).upper() != "PARQUET" for each in deletes):
         raise InvalidMetadataError(
-            "the table has position deletes in a file that is not Parquet; rewrite the table's position deletes first"
+            "the table has position deletes in a file that is not Parquet; call the procedure `rewrite_position_delete_files` for the table first"
         )
     return [str(each["file_path"]) for each in deletes]
 
@@ -113,7 +117,9 @@ def _records(content: bytes) -> list[dict[str, Any]]:
     try:
         return [record for block in fastavro.block_reader(io.BytesIO(content)) for record in _of_block(block)]
     except Exception as error:  # a table's writer made the bytes: any failure is a bad file
-        raise InvalidMetadataError("a manifest list or manifest cannot be read") from error
+        raise InvalidMetadataError(
+            "a manifest list or manifest of the table cannot be read; restore the file from a backup"
+        ) from error
 
 
 def _of_block(block: Any) -> list[dict[str, Any]]:

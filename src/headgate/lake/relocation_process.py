@@ -23,8 +23,8 @@ _LONGEST_ERROR: Final = 500
 _OURS: Final = "HEADGATE_"
 _READER: Final = "headgate.lake.relocation_reader"
 _LOST: Final = (
-    "the process that reads the table's files has ended: a file is malformed, or the files need more memory or time than "
-    "one table may use; rewrite the table's manifests"
+    "the table's files could not be read: a file is malformed, or the files need more memory or time than "
+    "one table may use; call the procedure `rewrite_manifests` for the table first"
 )
 _ANSWER: Final = TypeAdapter(RelocationAnswer)
 

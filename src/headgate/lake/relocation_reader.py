@@ -48,9 +48,13 @@ def main() -> None:
     except LakeError as error:
         said = {"error": str(error)}
     except OSError as error:
-        said = {"error": f"a file of the table cannot be read ({error.strerror})"}
+        said = {
+            "error": f"a file of the table cannot be read ({error.strerror}); restore the file from a backup, or give this user read access to it"
+        }
     except Exception as error:  # noqa: BLE001 (a table's writer made the files)
-        said = {"error": f"the table's files cannot be parsed ({type(error).__name__})"}
+        said = {
+            "error": f"a file of the table cannot be parsed ({type(error).__name__}); restore the file from a backup"
+        }
     answers.write(json.dumps(said).encode() + b"\n")
     answers.writelines(files.values())
     answers.close()

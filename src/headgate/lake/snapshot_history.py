@@ -46,7 +46,7 @@ def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate],
             schema = update.snapshot.schema_id
             if schema is not None and schema not in schemas:
                 raise InvalidMetadataError(
-                    f"a snapshot has the `schema-id` {schema}, which the table does not have; add it first"
+                    f"a new snapshot has the `schema-id` {schema}, which the table does not have; add that schema first"
                 )
 
 
@@ -71,16 +71,20 @@ def _in_order(log: Iterable[E]) -> list[E]:
 def _check_time(snapshot: Snapshot, now: int) -> None:
     if snapshot.timestamp_ms > now + _MINUTE_MS:
         raise InvalidMetadataError(
-            "the `timestamp-ms` of a snapshot is in the future; set the clock of the machine that wrote it"
+            "the `timestamp-ms` of a new snapshot is in the future; correct the clock of the machine that wrote the snapshot"
         )
     if snapshot.timestamp_ms < now - _DAY_MS:
-        raise InvalidMetadataError("the `timestamp-ms` of a snapshot is more than a day ago; write the snapshot again")
+        raise InvalidMetadataError(
+            "the `timestamp-ms` of a new snapshot is more than a day ago; write the snapshot again"
+        )
 
 
 def _require_snapshot(snapshot: Snapshot, metadata: TableMetadata) -> None:
     number = snapshot.sequence_number or 0
     if not isinstance(metadata, TableMetadataV1) and number > metadata.last_sequence_number:
-        raise InvalidMetadataError("a snapshot has a sequence number above the table's last one")
+        raise InvalidMetadataError(
+            "a snapshot has a `sequence-number` above the table's `last-sequence-number`; correct one of the two numbers"
+        )
     summary = snapshot.summary.additional_properties if snapshot.summary else {}
     for key, value in summary.items():
         # PyIceberg does not check the values.
@@ -92,12 +96,14 @@ def _require_refs(metadata: TableMetadata) -> None:
     known = {each.snapshot_id for each in metadata.snapshots}
     for name, ref in metadata.refs.items():
         if ref.snapshot_id not in known:
-            raise InvalidMetadataError(f"the ref `{name}` names a snapshot that the table does not have")
+            raise InvalidMetadataError(
+                f"the branch or tag `{name}` names a snapshot that the table does not have; name one of the table's snapshots"
+            )
     main = metadata.refs.get(MAIN_BRANCH)
     # In a metadata file, the id -1 means that there is no current snapshot.
     if (main.snapshot_id if main else None) != metadata.current_snapshot_id:
         raise InvalidMetadataError(
-            "the current snapshot is not the snapshot of the branch `main`; no snapshot can have the id -1"
+            "the current snapshot is not the snapshot of the branch `main`; let `current-snapshot-id` and the ref `main` name the same snapshot, whose id is not -1"
         )
 
 
@@ -106,4 +112,6 @@ def _require_times(times: Iterable[int]) -> None:
     for earlier, later in pairwise(times):
         # Java's 64-bit numbers wrap around.
         if (later - earlier + _HALF) % (2 * _HALF) - _HALF < -_MINUTE_MS:
-            raise InvalidMetadataError("two times in a log of the table are in the wrong order, or too far apart")
+            raise InvalidMetadataError(
+                "two times in `snapshot-log` or `metadata-log` of the table are in the wrong order, or too far apart; order the entries by time"
+            )

@@ -146,9 +146,13 @@ def check_view_requirements(requirements: Sequence[ViewRequirement], base: ViewM
 def check_view(metadata: ViewMetadata, view: ResourceId, location: str) -> None:
     """Raise `RuleError` unless the metadata is of this view, and has its location."""
     if metadata.view_uuid != view:
-        raise RuleError("the `view-uuid` of the metadata is not the view's uuid; a view keeps its uuid")
+        raise RuleError(
+            "the `view-uuid` of the metadata is not the view's uuid, which cannot change; send the view's own uuid"
+        )
     if metadata.location != location:
-        raise RuleError("the `location` of the metadata is not the view's location; a view keeps its location")
+        raise RuleError(
+            "the `location` of the metadata is not the view's location, which cannot change; send the view's own location"
+        )
     check_properties(metadata.properties)
 
 
@@ -221,7 +225,9 @@ class _ViewBuilder:
     def _add_version(self, version: ViewVersion) -> None:
         schema = self._resolve_id("schema", version.schema_id)
         if schema not in self._schemas:
-            raise InvalidMetadataError("a version names a schema that the view does not have; add the schema first")
+            raise InvalidMetadataError(
+                "the new version has a `schema-id` that the view does not have; add that schema first"
+            )
         placed = _one_per_dialect(version.model_copy(update={"schema_id": schema}))
         free = max(self._versions) + 1
         id = self._version_ids.setdefault(_version_key(placed), free)
@@ -234,7 +240,7 @@ class _ViewBuilder:
         if id not in self._versions:
             # The client chooses an id for the version that it adds; the view may have assigned another one.
             raise InvalidMetadataError(
-                "the current version is none of the view's versions; name one of them, or `-1` for the one added last"
+                "`set-current-view-version` names a version that the view does not have; name one of its versions, or `-1` for the version added last"
             )
         if id != self._current:
             self._current = id
@@ -244,7 +250,9 @@ class _ViewBuilder:
         if id != LAST_ADDED:
             return id
         if kind not in self._added:
-            raise InvalidMetadataError(f"`-1` means the {kind} added last, but the commit adds no {kind}; name an id")
+            raise InvalidMetadataError(
+                f"`-1` means the {kind} added last, but the commit adds no {kind}; name the id of a {kind} of the view"
+            )
         return self._added[kind]
 
 
@@ -254,15 +262,17 @@ def _entry(at_ms: int, version: int) -> ViewHistoryEntry:
 
 def _require_unchanged(what: str, wanted: object, is_so: object) -> None:
     if wanted != is_so:
-        raise RuleError(f"the commit changes the {what} of the view; a view keeps its {what}")
+        raise RuleError(f"the commit changes the {what} of the view, which cannot change; leave that update out")
 
 
 def _one_per_dialect(version: ViewVersion) -> ViewVersion:
     dialects = [each.root.dialect.casefold() for each in version.representations]
     if not dialects:
-        raise InvalidMetadataError("a version of the view has no SQL text; add one in `representations`")
+        raise InvalidMetadataError("a version of the view has no SQL query; add one in `representations`")
     if len(set(dialects)) != len(dialects):
-        raise InvalidMetadataError("a version of the view has two SQL texts of one dialect; send one per dialect")
+        raise InvalidMetadataError(
+            "a version of the view has two SQL queries of one dialect; send one for each dialect"
+        )
     return version
 
 
@@ -275,7 +285,7 @@ def _version_key(version: ViewVersion) -> Hashable:
 def _complete(metadata: ViewMetadata) -> ViewMetadata:
     schemas = {each.schema_id for each in metadata.schemas}
     if metadata.current_version_id not in {each.version_id for each in metadata.versions}:
-        raise ValueError("the current version is not among the versions")
+        raise ValueError("`current-version-id` names a version that is not in `versions`; name one of `versions`")
     if any(each.schema_id not in schemas for each in metadata.versions):
-        raise ValueError("a version names a schema that the view does not have")
+        raise ValueError("a version of the view has a `schema-id` that is not in `schemas`; add that schema")
     return metadata

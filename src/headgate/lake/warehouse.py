@@ -14,13 +14,13 @@ from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError,
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """The maximum size of a file that is read whole: a metadata file, a manifest list or a manifest."""
-TOO_LARGE = f"a file that the table names is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB; rewrite its manifests"
-OUTSIDE = "a file of the table is outside of the table's location"
+TOO_LARGE = f"a metadata file or manifest of the table is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB; expire snapshots, and call the procedure `rewrite_manifests`"
+OUTSIDE = "the metadata of the table names a file outside of the table's location; write all files below that location"
 GONE = "a file that the table names does not exist; restore the warehouse from a backup, or drop the table"
-NOT_OURS = (
-    "the table's files are not in the organization's folder of the warehouse; drop it without a purge, which keeps them"
+NOT_OURS = "the table's files are not in the organization's folder of the warehouse; drop the table without a purge, which keeps its files"
+PURGED = (
+    "the table was dropped and its files were deleted during the commit, which had no effect; create the table again"
 )
-PURGED = "the table was dropped and its files were deleted while the commit was written"
 
 
 class Warehouse(Protocol):
@@ -95,7 +95,9 @@ class FileWarehouse:
         except FileNotFoundError as error:
             raise GoneError(GONE) from error
         except OSError as error:
-            raise InvalidMetadataError("a file that the table names cannot be read") from error
+            raise InvalidMetadataError(
+                "a file of the table cannot be read; ask the operator to check the disk and the permissions of the warehouse, then retry"
+            ) from error
         if len(content) > MAX_FILE_BYTES:
             raise InvalidMetadataError(TOO_LARGE)
         return content
@@ -142,14 +144,18 @@ class FileWarehouse:
             raise RuleError(OUTSIDE)
         real = os.path.realpath(path_of(path))
         if not is_inside(location, real):
-            raise RuleError("a file of the table is reached by a symbolic link out of the table's location")
+            raise RuleError(
+                "the path of a file of the table leads through a symbolic link out of the table's location; replace the link with the file"
+            )
         return Path(real)
 
 
 def organization_root(warehouse: str, organization: ResourceId) -> str:
     """Return the folder or prefix of an organization's tables. Raises `RuleError` for an id that cannot be a folder's name."""
     if not is_folder_name(organization):
-        raise RuleError(f"the id `{organization}` of the organization cannot be the name of a folder")
+        raise RuleError(
+            f"the id `{organization}` of the organization cannot be the name of a folder; create the organization with another id"
+        )
     return f"{warehouse.rstrip('/')}/{organization}"
 
 

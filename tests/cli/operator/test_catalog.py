@@ -90,11 +90,11 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
     assert "2 would be imported, 6 refused" in shown
     assert "2 were imported, 6 refused" in taken
     for said in (
-        "Headgate chooses the location of a table's files",
+        "Headgate chooses where a table's files are",
         "only format version 2 is supported",
-        "a file of the table is outside",
+        "a file outside of the table's location",
         "overlaps the location of another table",
-        "its number must be above 0",
+        "its number is not from 1 to 2147483647",
     ):
         assert said in shown
         assert said in taken

@@ -83,7 +83,7 @@ def test_a_refusal_quotes_a_long_type_only_in_part(world: CatalogHarness) -> Non
         (("d", "decimal(38,39)"), "the column `d` cannot have the type decimal(38, 39): the scale"),
         (("d", "decimal(0,0)"), "must be between 1 and 38"),
         (("d", "decimal(39,2)"), "must be between 1 and 38"),
-        (("", "long"), "a column has no name"),
+        (("", "long"), "a column of the schema has no name"),
         (("a\0b", "long"), "U+0000"),
         (("x" * 1001, "long"), "has more than 1,000 characters"),
     ],

@@ -74,7 +74,7 @@ def sorted_by(source: int, transform: str) -> dict[str, Any]:
         ({"partition-spec": partitioned((1, "", "bucket[4]"))}, "has no name"),
         ({"write-order": sorted_by(2, "day")}, "`day` cannot be used for the column `s`"),
         ({"write-order": sorted_by(2, "truncate[0]")}, "above 0"),
-        ({"schema": columns((1, "n", f"fixed[{WIDE}]"))}, "the type of the column `n`"),
+        ({"schema": columns((1, "n", f"fixed[{WIDE}]"))}, "the column `n` has a type"),
     ],
     ids=[
         "day of a text",
@@ -112,7 +112,7 @@ def main(snapshot: int, **kept: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"snapshot-id": -1}, "no snapshot can have the id -1"),
+        ({"snapshot-id": -1}, "whose id is not -1"),
         ({"snapshot-id": LARGE}, RANGE),
         ({"sequence-number": LARGE}, RANGE),
         ({"timestamp-ms": LARGE}, RANGE),

@@ -169,9 +169,9 @@ class TestRules:
         ("update", "fault"),
         [
             ({"action": "set-current-view-version", "view-version-id": -1}, "adds no version"),
-            ({"action": "set-current-view-version", "view-version-id": 9}, "none of the view's versions"),
-            ({"action": "add-view-version", "view-version": {**version(), "schema-id": 9}}, "add the schema first"),
-            ({"action": "add-view-version", "view-version": version(representations=[])}, "has no SQL text"),
+            ({"action": "set-current-view-version", "view-version-id": 9}, "a version that the view does not have"),
+            ({"action": "add-view-version", "view-version": {**version(), "schema-id": 9}}, "add that schema first"),
+            ({"action": "add-view-version", "view-version": version(representations=[])}, "has no SQL query"),
             ({"action": "add-view-version", "view-version": version(representations=[SQL, SQL])}, "of one dialect"),
             ({"action": "add-snapshot"}, "cannot be used"),
         ],
