@@ -276,7 +276,7 @@ BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "no entries": (lambda lines: _ended([lines[0]]), "the log in the file does not create the organization"),
     "an unknown kind of line": (
         lambda lines: _ended([lines[0], '{"more": {}}']),
-        "line 2 of the file has none of the known kinds",
+        "line 2 of the file is none of the known kinds",
     ),
     "a missing model": (
         lambda lines: _ended([line for line in lines if '"kind":"model"' not in line]),

@@ -154,8 +154,8 @@ def test_a_checkpoint_that_is_made_twice_is_one(sql_log: SqlStore) -> None:
     ("statement", "fault"),
     [
         ("UPDATE log SET actor = 'u9' WHERE revision = 3", "was altered"),
-        ("UPDATE log SET hash = previous_hash WHERE revision = 2", "does not follow the entry before it"),
-        ("DELETE FROM log WHERE revision = 2", "does not follow the entry before it"),
+        ("UPDATE log SET hash = previous_hash WHERE revision = 2", "does not follow the revision before it"),
+        ("DELETE FROM log WHERE revision = 2", "does not follow the revision before it"),
         ("DELETE FROM log WHERE revision = 3", "is missing"),
     ],
 )

@@ -250,7 +250,7 @@ class TestAMark:
         marks.file.write_text("nothing of the kind")
         with closing(open_stores(left, key)) as stores:
             _append(stores, 3)
-            with pytest.raises(StoreError, match="restore the file, or replace it"):
+            with pytest.raises(StoreError, match="restore the file from a backup, or, if you trust the logs"):
                 stores.seal()
 
         assert _sealed(left) == [3, 4]

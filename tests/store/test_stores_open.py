@@ -103,9 +103,9 @@ def test_a_database_path_that_is_a_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("mysql://root@localhost/x", "a store in the database `mysql` is not supported"),
+        ("mysql://root@localhost/x", "a store in a database of the kind `mysql` is not supported"),
         ("postgresql://host:port/x", "the URL of the store is malformed"),
-        ("nonsense://", "a store in the database `nonsense` is not supported"),
+        ("nonsense://", "a store in a database of the kind `nonsense` is not supported"),
     ],
 )
 def test_a_url_of_something_else_is_refused(url: str, sentence: str) -> None:

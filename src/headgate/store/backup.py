@@ -46,7 +46,9 @@ def restore(
     folder; then nothing is changed.
     """
     if not file.is_file():
-        raise StoreError(f"the backup `{file}` does not exist or is not a file; name the file of a backup")
+        raise StoreError(
+            f"the backup `{file}` does not exist or is not a file; name a file that `headgate store backup` wrote"
+        )
     with FolderLock.take(folder):
         there = [each for each in (FILE, f"{FILE}-wal", f"{FILE}-shm") if (folder / each).exists()]
         if there:

@@ -88,7 +88,7 @@ class StoredCheckpoints:
             if facts_checkpoint.is_of_this_version(facts) and facts != _dump(entries, row.revision):
                 raise StoreError(
                     f"the checkpoint of revision {row.revision} of the log `{self._root}` differs from the log: it was altered "
-                    "in the database; delete the rows of the table `checkpoints`: the next start then reads the whole log"
+                    "in the database; delete the rows of the table `checkpoints` and start Headgate again, which then reads the whole log"
                 )
 
     def _read(self, revision: int) -> Checkpoint | None:

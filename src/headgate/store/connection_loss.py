@@ -30,5 +30,10 @@ def retry_lost_read(read: Callable[[], Found]) -> Found:
 def build_store_error(name: str, error: Exception, *, shared: bool) -> StoreError:
     """Return the error about the store of this name, with the database's message and the operator's next step."""
     said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]
-    help = "check the database server and the network" if shared else "check the disk and the permissions of the file"
-    return StoreError(f"the store `{name}` cannot be used ({said}); {help}, or restore a backup")
+    if shared:
+        return StoreError(
+            f"the store `{name}` cannot be used ({said}); check the database server and the network, or restore a backup"
+        )
+    return StoreError(
+        f"the store `{name}` cannot be used ({said}); check the disk and the permissions of the file, or restore a backup"
+    )

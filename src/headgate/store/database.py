@@ -110,8 +110,8 @@ class Database:
             raise self._unusable(error) from error
         except UnicodeEncodeError as error:
             raise StoreError(
-                f"a text contains characters that are not valid Unicode ({error.reason}); nothing was written; remove them "
-                "and retry"
+                f"a text contains characters that are not valid Unicode ({error.reason}), and nothing was written; remove "
+                "these characters and retry"
             ) from error
 
     @contextmanager

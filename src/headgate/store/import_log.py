@@ -62,15 +62,15 @@ class _ImportState:
     def follow(self, row: Any) -> None:
         """Add the next entry. Raises `StoreError` if the hash chain is broken, or a change is impossible."""
         revision = self.facts.revision + 1
-        fault = chain_fault(row, revision, self.previous)
+        fault = chain_fault(row, revision, self.previous, "in the file")
         if fault is not None:
-            raise StoreError(f"revision {revision} in the file {fault}; export the organization again")
+            raise StoreError(f"{fault}; export the organization again")
         entry = entry_of(row)
         try:
             self.facts = fold(self.facts, entry.changes, revision)
         except KeyError as error:
             raise StoreError(
-                f"revision {revision} in the file changes `{error.args[0]}`, which does not exist; the file cannot be imported"
+                f"revision {revision} in the file changes `{error.args[0]}`, which does not exist; export the organization again"
             ) from error
         for change in entry.changes:
             if isinstance(change, ResourceCreated | ResourceRenamed) and change.resource in self.facts.resources:
@@ -134,7 +134,7 @@ class _Reader:
         if header.get("version") not in READS:
             raise StoreError(
                 f"the file has format version {header.get('version')}, but this Headgate reads versions up to {VERSION}; "
-                "import it with the version of Headgate that exported it"
+                "import the file with the version of Headgate that exported it"
             )
         self.root = ResourceId(header["organization"])
 
@@ -151,7 +151,7 @@ class _Reader:
             if name not in _TABLES:
                 kinds = ", ".join(f"`{each}`" for each in (*_TABLES, "end"))
                 raise StoreError(
-                    f"line {self._count} of the file has none of the known kinds ({kinds}); export the organization again"
+                    f"line {self._count} of the file is none of the known kinds ({kinds}); export the organization again"
                 )
             if not isinstance(said, dict):
                 raise self._invalid(name)
@@ -199,7 +199,7 @@ class _Reader:
             raise StoreError(f"the file was truncated after line {self._count}; export the organization again")
         if len(line) > MAX_LINE:
             raise StoreError(
-                f"line {self._count + 1} of the file is longer than {MAX_LINE:,} characters; the file cannot be imported"
+                f"line {self._count + 1} of the file is longer than {MAX_LINE:,} characters; export the organization again"
             )
         encoded = line.encode()
         self._digest.update(encoded + b"\n")
@@ -210,7 +210,9 @@ class _Reader:
         except ValueError as error:
             raise StoreError(f"line {self._count} of the file is not JSON; export the organization again") from error
         except OversizedInputError as error:
-            raise StoreError(f"line {self._count} of the file cannot be imported: {error}") from error
+            raise StoreError(
+                f"line {self._count} of the file cannot be imported ({error}); export the organization again"
+            ) from error
         return said if isinstance(said, dict) else {}
 
 
@@ -232,7 +234,7 @@ def _require_apart(rows: list[dict[str, Any]], folders: TableLocations) -> None:
         if not folders.may_add(row["place"]):
             raise StoreError(
                 f"the folder `{row['place']}` of the table `{row['table_id']}` in the file is, contains or is inside the folder "
-                "of another table; the file cannot be imported"
+                "of another table of this deployment; import the file into another deployment"
             )
 
 
@@ -241,8 +243,8 @@ def _insert(database: Database, connection: Connection, name: str, rows: list[di
         connection.execute(insert(_TABLES[name]), rows)
     elif not all(database.insert_new(connection, pointers, row) for row in rows):
         raise StoreError(
-            "the id or the folder of a table in the file belongs to another table of this deployment; the file cannot be "
-            "imported"
+            "the id or the folder of a table in the file belongs to another table of this deployment; import the file into "
+            "another deployment"
         )
 
 
@@ -292,8 +294,8 @@ def _require_below(facts: Snapshot, resource: ResourceId, revision: int) -> None
         found = facts.resources.get(at)
         if found is None or at in seen:
             raise StoreError(
-                f"revision {revision} in the file puts `{resource}` outside the resource tree of the organization; the file "
-                "cannot be imported"
+                f"revision {revision} in the file puts `{resource}` outside the resource tree of the organization; export "
+                "the organization again"
             )
         seen.add(at)
         at = found.parent
@@ -317,5 +319,6 @@ def _complete(connection: Connection, state: _ImportState) -> None:
     query = select(documents.c.id).join(other, same[0] & same[1] & same[2])
     if connection.execute(query.where(documents.c.log_id == state.root, documents.c.kind == UNIQUE).limit(1)).first():
         raise StoreError(
-            "a token in the file has the id of a token of another organization of this deployment; the file cannot be imported"
+            "a token in the file has the id of a token of another organization of this deployment; import the file into another "
+            "deployment"
         )

@@ -71,7 +71,9 @@ def inspect_store(where: str | Path, key: Path | None = None) -> StoreStatus:
             found = StoreStatus(schema, tails=_tails(connection), due=due, lease=lease)
             return found if key is None else _check_seals(connection, found, key)
     except SQLAlchemyError as error:
-        raise StoreError(f"the store cannot be read: {str(error).splitlines()[0]}") from error
+        raise StoreError(
+            f"the store cannot be read ({str(error).splitlines()[0]}); check the database, its file and its permissions"
+        ) from error
     finally:
         engine.dispose()
 
@@ -130,9 +132,9 @@ def _tail(connection: Connection, first: Row[Any]) -> LogTail:
     rows = connection.execute(query).all()
     for newer, older in zip(rows, [*rows[1:], None], strict=True):
         follows = (newer.revision, newer.previous_hash) if older is None else (older.revision + 1, older.hash)
-        fault = chain_fault(newer, *follows)
+        fault = chain_fault(newer, *follows, f"of the log `{first.log_id}`")
         if fault is not None:
-            raise StoreError(f"revision {follows[0]} of the log `{first.log_id}` {fault}")
+            raise StoreError(f"{fault}; restore a backup from before the damage")
     made: Mapping[str, str] = {
         change.model: change.model_hash for change in entry_of(first).changes if isinstance(change, OrganizationCreated)
     }

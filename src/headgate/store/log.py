@@ -232,7 +232,7 @@ class SqlStore:
         Raises `StoreError` if the store was opened without a key, or the log fails verification.
         """
         if self._sealer is None:
-            raise StoreError("the store was opened without a seal key; name the file of the key")
+            raise StoreError("internal error: the store was opened without a key to seal its logs; report it")
         sealed = self._sealer.seal({self.root: self.rows})
         if sealed.refused:
             raise sealed.refused[0]
@@ -255,7 +255,9 @@ class SqlStore:
         row = row_of(self.root, expected.revision + 1, draft, expected.hash)
         # A concurrent writer may insert the same revision between the read and this insert: then the insert is refused.
         if newest != expected or not self._database.insert_new(connection, log_table, row):
-            raise RevisionConflictError(f"revision {expected.revision} is not the newest entry of the log any more")
+            raise RevisionConflictError(
+                f"revision {expected.revision} is not the newest entry of the log any more; read the log again and retry"
+            )
         return Head(row["revision"], row["hash"])
 
     def _seal_now_and_then(self, revision: int) -> None:
@@ -278,7 +280,7 @@ class SqlStore:
         body = _text(put.body)
         if put.new:
             if not self._database.insert_new(connection, documents, {**key, "body": body}):
-                raise DocumentConflictError(f"there is a {put.kind} `{put.id}` already")
+                raise DocumentConflictError(f"there is a {put.kind} `{put.id}` already; use another id")
             return
         self._database.replace(connection, documents, {**key, "body": body})
 
@@ -288,7 +290,9 @@ class SqlStore:
         changed = delete(documents) if put.body is None else update(documents).values(body=_text(put.body))
         there = changed.filter_by(**key, body=_text(expected))
         if connection.execute(there).rowcount != 1:
-            raise DocumentConflictError(f"the {put.kind} `{put.id}` was changed or deleted since it was read")
+            raise DocumentConflictError(
+                f"the {put.kind} `{put.id}` was changed or deleted since it was read; read it again and retry"
+            )
 
     def _drop_pointers(self, connection: Connection, draft: LogWrite) -> None:
         gone = [change.resource for change in draft.changes if isinstance(change, ResourceDeleted)]
@@ -306,7 +310,7 @@ class SqlStore:
         )
         if connection.execute(statement).rowcount != 1:
             raise PointerConflictError(
-                f"another commit changed the metadata of the table `{table}`; nothing was written"
+                f"another commit changed the metadata of the table `{table}`; nothing was written, so load the table again and retry"
             )
 
     def _add_pointer(self, connection: Connection, pointer: Pointer) -> None:

@@ -51,14 +51,19 @@ def hash_of(row: Row[Any]) -> str | None:
         return None
 
 
-def chain_fault(row: Row[Any], revision: int, previous: str) -> str | None:
-    """Return why a row is not the unaltered entry of a revision after the entry with the hash `previous`; None if it is."""
+def chain_fault(row: Row[Any], revision: int, previous: str, where: str) -> str | None:
+    """Return why a row is not the unaltered entry of a revision after the entry with the hash `previous`; None if it is.
+
+    `where` names the log in the message, as in "of the log `x`".
+    """
     if row.revision != revision:
-        return "is missing"
+        return f"revision {revision} {where} is missing"
     if row.hash != hash_of(row):
-        return "was altered"
+        return f"revision {revision} {where} was altered"
     if row.previous_hash != previous:
-        return "does not follow the entry before it: one of the two was altered or deleted"
+        return (
+            f"revision {revision} {where} does not follow the revision before it: one of the two was altered or deleted"
+        )
     return None
 
 
@@ -117,5 +122,5 @@ def _understood(row: Row[Any], read: Callable[[Any], T], value: Any) -> T:
     except (FactsError, TypeError) as error:
         raise UnreadableLogError(
             f"revision {row.revision} of the log has content that this version of Headgate does not know ({error}); "
-            "start the version that wrote it"
+            "start the version of Headgate that wrote it"
         ) from error

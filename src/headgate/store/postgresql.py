@@ -52,7 +52,9 @@ class TimeoutConnection(psycopg.Connection[Any]):
             return super().wait(gen, interval, self.patience if timeout is None else timeout)
         except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - there is no public name for it
             self.close()
-            raise psycopg.OperationalError(f"the server did not respond within {self.patience} s") from error
+            raise psycopg.OperationalError(
+                f"the database server did not respond within {self.patience} s; check that it is running and not overloaded"
+            ) from error
 
 
 def open_postgresql(url: str) -> DatabaseBackend:
@@ -114,7 +116,7 @@ def _url(url: str) -> URL:
         raise StoreError("the URL of the store is malformed; write `postgresql://USER@HOST/DATABASE`") from error
     if read.get_backend_name() != "postgresql":
         raise StoreError(
-            f"a store in the database `{read.get_backend_name()}` is not supported; name a data folder or a `postgresql://` URL"
+            f"a store in a database of the kind `{read.get_backend_name()}` is not supported; name a data folder or a `postgresql://` URL"
         )
     return read.set(drivername="postgresql+psycopg")
 

@@ -54,7 +54,7 @@ class Queue:
             statement = update(runs).where(*self._key(put.row.run), *same).values(values)
             written = connection.execute(statement).rowcount == 1
         if not written:
-            raise RunConflictError(f"another process changed the run `{put.row.run}`; read its state and retry")
+            raise RunConflictError(f"another process changed the run `{put.row.run}`; read the run again and retry")
 
     def renew(self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None) -> bool:
         """Extend the lease of an attempt if this worker still holds it; return whether it does."""

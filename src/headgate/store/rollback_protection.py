@@ -32,8 +32,8 @@ class HighWaterMarks:
             return {}
         except (OSError, ValueError, StoreError) as error:
             raise StoreError(
-                f"the file `{self.file}` of the newest seals cannot be read ({error}); restore the file, or replace it with "
-                "`headgate log accept`"
+                f"the file `{self.file}`, which records the newest seal of each log, cannot be read ({error}); restore the file "
+                "from a backup, or, if you trust the logs as they are now, write a new one with `headgate log accept`"
             ) from error
 
     def advance(self, seals: Iterable[Seal]) -> None:
@@ -62,7 +62,7 @@ class HighWaterMarks:
                 os.close(lock)
         except OSError as error:
             raise StoreError(
-                f"the newest seals cannot be written to `{self.file}` ({error.strerror}); give this user write access to its "
+                f"the newest seals of the logs cannot be written to `{self.file}` ({error.strerror}); give this user write access to its "
                 "folder"
             ) from error
 

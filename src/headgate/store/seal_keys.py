@@ -108,7 +108,7 @@ def public_file(file: Path) -> Path:
 def _private_key(file: Path) -> Ed25519PrivateKey:
     key = load_pem_private_key(file.read_bytes(), password=None)
     if not isinstance(key, Ed25519PrivateKey):
-        raise TypeError("the file has another kind of key than Ed25519")
+        raise TypeError("the file has a key of another kind than Ed25519")
     return key
 
 
@@ -131,4 +131,6 @@ def _remember(file: Path, private: Ed25519PrivateKey) -> None:
 
 
 def _unusable(file: Path, error: Exception) -> StoreError:
-    return StoreError(f"the key file of the log `{file}` cannot be used ({error}); restore the file from a backup")
+    return StoreError(
+        f"the key file `{file}`, which seals the logs, cannot be used ({error}); restore the file from a backup"
+    )

@@ -109,5 +109,5 @@ def _read(number: int, line: str) -> Seal:
     except ValueError:
         said = None
     if not isinstance(said, dict) or {name: type(value) for name, value in said.items()} != _TYPES:
-        raise StoreError(f"line {number} is no seal; name a file with the output of `headgate log seal`")
+        raise StoreError(f"line {number} of the file is not a seal; name a file with the output of `headgate log seal`")
     return Seal(**said)

@@ -57,7 +57,7 @@ class _Watch:
             except sqlite3.Error as error:
                 self._forget()
                 raise StoreError(
-                    f"the store `{self._engine.url.database}` cannot be read ({error}); check the disk and the permissions"
+                    f"the store `{self._engine.url.database}` cannot be read ({error}); check the disk and the permissions of the file"
                 ) from error
             return before != self._version
 

@@ -136,7 +136,7 @@ class SqlStores:
     def seal(self) -> list[Seal]:
         """Sign the newest entry of every log, and return the seals. Raises `StoreError` if a log fails verification."""
         if self._sealer is None:
-            raise StoreError("the store was opened without a seal key; name the file of the key")
+            raise StoreError("internal error: the store was opened without a key to seal its logs; report it")
         sealed = self._sealer.seal(self._rows_of(self.logs()))
         if sealed.refused:
             raise sealed.refused[0]

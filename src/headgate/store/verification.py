@@ -52,7 +52,10 @@ def verify_store(
         previous = row.hash
         seen(head)
     if said:
-        raise _broken(root, head + 1, f"was deleted: there is a seal of revision {max(said)}")
+        raise StoreError(
+            f"revision {head + 1} of the log `{root}` was deleted: there is a seal of revision {max(said)}; "
+            "restore a backup from before the damage"
+        )
     return VerificationResult(root, head, max((seal.revision for seal in seals), default=0))
 
 
@@ -83,13 +86,19 @@ def require_known(seal: Seal, known: KnownKeys) -> None:
             "foreign key sealed the log: restore a backup from before that seal"
         )
     if not seal.is_made_by(known):
-        raise _broken(seal.log, seal.revision, f"has a forged seal: the key `{seal.key}` did not sign it")
+        raise StoreError(
+            f"revision {seal.revision} of the log `{seal.log}` has a forged seal, which the key `{seal.key}` did not sign; "
+            "restore a backup from before the damage"
+        )
 
 
 def _require_sealed_row(root: ResourceId, rows: ReadRows, seal: Seal) -> Row[Any]:
     row = next(rows(seal.revision - 1), None)
     if row is None:
-        raise _broken(root, seal.revision, "was deleted: there is a seal of it")
+        raise StoreError(
+            f"revision {seal.revision} of the log `{root}` was deleted: there is a seal of it; "
+            "restore a backup from before the damage"
+        )
     require_next(root, row, seal.revision, row.previous_hash)
     _check_seal(root, seal, row, None)
     return row
@@ -97,17 +106,16 @@ def _require_sealed_row(root: ResourceId, rows: ReadRows, seal: Seal) -> Row[Any
 
 def require_next(root: ResourceId, row: Row[Any], revision: int, previous: str) -> None:
     """Raise `StoreError` unless a row is the unaltered entry of this revision, after the entry with the hash `previous`."""
-    fault = chain_fault(row, revision, previous)
+    fault = chain_fault(row, revision, previous, f"of the log `{root}`")
     if fault is not None:
-        raise _broken(root, revision, fault)
+        raise StoreError(f"{fault}; restore a backup from before the damage")
 
 
 def _check_seal(root: ResourceId, seal: Seal, row: Row[Any], known: KnownKeys | None) -> None:
     if known is not None:
         require_known(seal, known)
     if (seal.hash, seal.at) != (row.hash, float(row.at)):
-        raise _broken(root, seal.revision, "differs from the entry that was sealed")
-
-
-def _broken(root: ResourceId, revision: int, what: str) -> StoreError:
-    return StoreError(f"revision {revision} of the log `{root}` {what}; restore a backup from before the damage")
+        raise StoreError(
+            f"revision {seal.revision} of the log `{root}` differs from the entry that was sealed; "
+            "restore a backup from before the damage"
+        )

@@ -126,4 +126,4 @@ class TestSeal:
         result = run("log", "verify", "--data", folder, "--seal", elsewhere)
 
         assert result.exit_code == 1
-        assert "line 1 is no seal" in result.stderr
+        assert "line 1 of the file is not a seal" in result.stderr
