@@ -104,7 +104,7 @@ def test_values_of_lists_are_bounded_by_their_number(tmp_path: Path, monkeypatch
     check(written(tmp_path, pa.table({"n": [0] * 1001})))
 
     for column in ([[0] * 1001], [{"a": [0] * 1001}]):
-        with pytest.raises(OversizedInputError, match="a list has more than 1,000 values"):
+        with pytest.raises(OversizedInputError, match="a list column of the Parquet file has more than 1,000 values"):
             check(written(tmp_path, pa.table({"l": column})))
 
 

@@ -56,9 +56,11 @@ def restrict_files(policy: Policy, level: SandboxLevel) -> None:
     """Restrict this process to the files and ports of the policy. Raises `SandboxError` or `OSError`."""
     found = version()
     if found == 0:
-        raise SandboxError("the kernel has no Landlock")
+        raise SandboxError(
+            "the Linux kernel has no Landlock, or Landlock is disabled; add `landlock` to the boot parameter `lsm`"
+        )
     if level is SandboxLevel.FULL and found < _WITH_PORTS:
-        raise SandboxError("the kernel's Landlock cannot restrict TCP ports; use Linux 6.7 or newer")
+        raise SandboxError("the Landlock of the Linux kernel cannot restrict TCP ports; use Linux 6.7 or newer")
     files = _file_rights(found)
     ports = (_LISTEN | _CONNECT) if level is SandboxLevel.FULL else 0
     scopes = _OTHERS_SOCKETS_AND_SIGNALS if found >= _WITH_SCOPES else 0
@@ -97,7 +99,7 @@ def _allow_paths(ruleset: int, policy: Policy, known: int) -> None:
             except FileNotFoundError:
                 if is_needed:
                     raise SandboxError(
-                        f"`{path}`, which the process needs to write, does not exist; create it"
+                        f"`{path}`, which the sandboxed process needs to write, does not exist; create it"
                     ) from None
 
 

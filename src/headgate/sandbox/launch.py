@@ -58,7 +58,7 @@ LOADERS: Final = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 @cache
 def find_level() -> tuple[SandboxLevel, str]:
     """Return the highest level that a test process has proven on this machine, and why it is not higher."""
-    why = f"{sys.platform} has no Landlock" if sys.platform != "linux" else ""
+    why = f"the operating system `{sys.platform}` has no Landlock" if sys.platform != "linux" else ""
     for level in () if why else (SandboxLevel.FULL, SandboxLevel.FILES_ONLY):
         fault = _fault(level)
         if not fault:

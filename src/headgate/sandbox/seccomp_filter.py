@@ -68,7 +68,9 @@ def restrict_calls(policy: Policy) -> FilterSecret:
     """
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
-        raise SandboxError(f"the sandbox does not support the processor architecture `{machine}`")
+        raise SandboxError(
+            f"the sandbox does not support the processor architecture `{machine}`; use one of {', '.join(_ARCHITECTURES)}"
+        )
     secret = (secrets.randbits(64), secrets.randbits(64))
     install_filter(program(policy, machine, os.getpid(), secret))
     return secret

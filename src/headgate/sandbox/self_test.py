@@ -26,7 +26,9 @@ def require_enforced(policy: Policy, level: SandboxLevel) -> None:
     """Attempt actions that the policy does not allow. Raises `SandboxError` with all attempts that did not fail."""
     held_not = [what for what, attempt in _attempts(policy, level) if not _is_refused(attempt)]
     if held_not:
-        raise SandboxError(f"the sandbox is not enforced: the process can {', '.join(held_not)}")
+        raise SandboxError(
+            f"the kernel does not enforce the sandbox: a sandboxed process can {', '.join(held_not)}; report it with the kernel's version"
+        )
 
 
 def _attempts(policy: Policy, level: SandboxLevel) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -75,7 +77,7 @@ def _open(path: str) -> None:
         else:
             os.close(os.open(path, os.O_RDONLY))
     except FileNotFoundError as error:
-        raise PermissionError(errno.EACCES, "the file does not exist") from error
+        raise PermissionError(errno.EACCES, "the forbidden file does not exist, which counts as refused") from error
 
 
 def _find_unlisted_port(ports: tuple[int, ...]) -> int:

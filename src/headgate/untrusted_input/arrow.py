@@ -18,9 +18,15 @@ MAX_ROWS: Final = 10_000_000
 
 _PLAIN_MESSAGES: Final = ("schema", "record batch")
 _INVALID_TEXT: Final = "Invalid UTF8"
-_INVALID: Final = "the rows are not a valid Arrow stream; restart the program that created them"
-_ENCODED: Final = "the rows are compressed or dictionary-encoded; restart the program that created them"
-_NO_UTF_8: Final = "a string in the rows is not UTF-8; select its column with `make_valid_utf8`"
+_INVALID: Final = (
+    "the rows are not a valid Arrow stream; run the statement again, and ask the operator to restart the Spark driver if it "
+    "fails again"
+)
+_ENCODED: Final = (
+    "the rows are compressed or dictionary-encoded; run the statement again, and ask the operator to restart the Spark "
+    "driver if it fails again"
+)
+_NO_UTF_8: Final = "a string in the rows is not UTF-8; select its column through the function `make_valid_utf8`"
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
 """The errors that Arrow raises for a stream that it cannot read."""
 _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -42,12 +48,14 @@ def rewrite_arrow(data: bytes | bytearray) -> pa.Buffer:
         consumed = source.tell()
     except MemoryError:
         raise OversizedInputError(
-            "the rows need more memory than one upload may use; divide them into several uploads"
+            "the rows need more memory than one upload may use; divide the rows into several uploads"
         ) from None
     except _READ_ERRORS:
         raise UnreadableInputError(_MALFORMED) from None
     if consumed != len(data) or data[-len(_END) :] != _END:
-        raise UnreadableInputError("the Arrow stream does not end with its end-of-stream marker; send the whole stream")
+        raise UnreadableInputError(
+            "the upload does not end with the end-of-stream marker of Arrow, so it is incomplete; send the rows again"
+        )
     return rewritten
 
 
@@ -107,11 +115,15 @@ class _Room:
         self._rows -= batch.num_rows
         self._slots -= sum(_count_free_slots(column) for column in batch.columns)
         if self._rows < 0 or self._slots < 0:
-            raise OversizedInputError(f"the stream has more than {MAX_ROWS:,} rows; divide them into several streams")
+            raise OversizedInputError(
+                f"one Arrow stream has more than {MAX_ROWS:,} rows; send or select fewer rows at once"
+            )
         self._bytes -= pa.ipc.get_record_batch_size(batch)
         if self._bytes < 0:
             most = MAX_STREAM_BYTES // 1024 // 1024
-            raise OversizedInputError(f"the rows are larger than {most} MiB; divide them into several streams")
+            raise OversizedInputError(
+                f"the rows of one Arrow stream are larger than {most} MiB; send or select fewer rows at once"
+            )
 
 
 def _count_free_slots(array: pa.Array) -> int:

@@ -31,7 +31,7 @@ def _field(metadata: pa.Buffer, table: int, number: int) -> int:
     """Return the position of a field of a FlatBuffers table, or the position of the table if the field is missing."""
     names = table - struct.unpack_from("<i", metadata, table)[0]
     if names < 0:
-        raise struct.error("a table is outside of the message")
+        raise struct.error("a FlatBuffers table is outside of the Arrow message")
     at = 4 + 2 * number
     is_there = at < struct.unpack_from("<H", metadata, names)[0]
     return table + (struct.unpack_from("<H", metadata, names + at)[0] if is_there else 0)

@@ -67,9 +67,13 @@ class _Fields:
     def require_plain(self, field: pa.Field, depth: int) -> None:
         self._count += 1
         if self._count > MAX_FIELDS:
-            raise UnreadableInputError(f"the rows have more than {MAX_FIELDS:,} columns and nested fields; use fewer")
+            raise UnreadableInputError(
+                f"the rows have more than {MAX_FIELDS:,} columns and nested fields; use fewer columns"
+            )
         if depth > MAX_DEPTH:
-            raise UnreadableInputError(f"the column types are nested more than {MAX_DEPTH} levels deep; flatten them")
+            raise UnreadableInputError(
+                f"the types of the columns are nested more than {MAX_DEPTH} levels deep; flatten the columns"
+            )
         if _EXTENSION in (field.metadata or {}) or not _is_plain(field.type):
             raise _unsupported(field)
         for each in _nested(field.type):

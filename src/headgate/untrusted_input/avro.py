@@ -46,9 +46,13 @@ def read_records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
     try:
         yield from _records(data, shape)
     except MemoryError:
-        raise OversizedInputError("the file needs more memory than one file may use") from None
+        raise OversizedInputError(
+            "the Avro file needs more memory than one file may use; write smaller manifests"
+        ) from None
     except (IndexError, RecursionError):
-        raise UnreadableInputError("the file ends in the middle of a value") from None
+        raise UnreadableInputError(
+            "the Avro file ends in the middle of a value; write the file again with an Iceberg library"
+        ) from None
 
 
 def _records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
@@ -59,29 +63,39 @@ def _records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
     while cursor.left:
         count, packed = cursor.long(), cursor.binary()
         if cursor.exactly(_SYNC_BYTES) != header.sync:
-            raise UnreadableInputError("a block of the file does not end with the file's marker")
+            raise UnreadableInputError(
+                "a block of the Avro file does not end with the file's marker; write the file again with an Iceberg library"
+            )
         block = _unpack(header.codec, packed, left)
         left -= len(block)
         if count <= 0 and cursor.left:
-            raise UnreadableInputError("the file has data after an empty block")
+            raise UnreadableInputError(
+                "the Avro file has data after an empty block; write the file again with an Iceberg library"
+            )
         if not 0 <= count <= len(block):
-            raise UnreadableInputError("a block of the file states more records than it has bytes")
+            raise UnreadableInputError(
+                "a block of the Avro file states more records than it has bytes; write the file again with an Iceberg library"
+            )
         values = Cursor(block)
         for _ in range(count):
             yield decode(values)
         if values.left:
-            raise UnreadableInputError("a block of the file is longer than its records")
+            raise UnreadableInputError(
+                "a block of the Avro file is longer than its records; write the file again with an Iceberg library"
+            )
 
 
 def _header(cursor: Cursor) -> _Header:
     if cursor.left < len(_MAGIC) or cursor.exactly(len(_MAGIC)) != _MAGIC:
-        raise UnreadableInputError("the file is not an Avro file")
+        raise UnreadableInputError("the file is not an Avro file; write the file again with an Iceberg library")
     entries: dict[str, bytes] = {}
     while count := cursor.count():
         for _ in range(count):
             key, value = cursor.text(), cursor.binary()
             if key in entries or len(entries) >= _MAX_ENTRIES:
-                raise UnreadableInputError("the header of the file has a duplicate entry, or too many entries")
+                raise UnreadableInputError(
+                    "the header of the Avro file has a duplicate entry, or too many entries; write the file again with an Iceberg library"
+                )
             entries[key] = value
     return _Header(_schema(entries.get("avro.schema", b"")), _codec(entries), cursor.exactly(_SYNC_BYTES))
 
@@ -89,27 +103,37 @@ def _header(cursor: Cursor) -> _Header:
 def _codec(entries: Mapping[str, bytes]) -> str:
     codec = entries.get("avro.codec", b"null")
     if codec not in {b"null", b"deflate", b"zstandard"}:
-        raise UnreadableInputError("the file's codec is not `null`, `deflate` or `zstandard`")
+        raise UnreadableInputError(
+            "the Avro file's codec is not `null`, `deflate` or `zstandard`; write the file again with an Iceberg library"
+        )
     return codec.decode()
 
 
 def _schema(text: bytes) -> Any:
     if len(text) > MAX_SCHEMA_BYTES:
-        raise UnreadableInputError(f"the file's schema is larger than {MAX_SCHEMA_BYTES // 1024} KiB")
+        raise UnreadableInputError(
+            f"the Avro file's schema is larger than {MAX_SCHEMA_BYTES // 1024} KiB; use fewer partition fields"
+        )
     try:
         return json.loads(text, object_pairs_hook=distinct_members)
     except ValueError:
-        raise UnreadableInputError("the file's schema is not JSON, or has a duplicate name") from None
+        raise UnreadableInputError(
+            "the Avro file's schema is not JSON, or has a duplicate name; write the file again with an Iceberg library"
+        ) from None
 
 
 def _unpack(codec: str, packed: bytes, most: int) -> bytes:
     try:
         block = {"null": _plain, "deflate": _inflate, "zstandard": _unpack_zstandard}[codec](packed, most)
     except (zlib.error, zstandard.ZstdError):
-        raise UnreadableInputError("a block of the file cannot be decompressed") from None
+        raise UnreadableInputError(
+            "a block of the Avro file cannot be decompressed; write the file again with an Iceberg library"
+        ) from None
     if len(block) > most:
         size = MAX_UNPACKED_BYTES // 1024 // 1024
-        raise OversizedInputError(f"the file is larger than {size} MiB after decompression")
+        raise OversizedInputError(
+            f"the Avro file is larger than {size} MiB after decompression; write smaller manifests"
+        )
     return block
 
 
@@ -121,7 +145,9 @@ def _inflate(packed: bytes, most: int) -> bytes:
     inflater = zlib.decompressobj(_RAW)
     block = inflater.decompress(packed, most + 1)
     if len(block) <= most and (not inflater.eof or len(inflater.unused_data) > _TRAILER):
-        raise UnreadableInputError("a block of the file is truncated, or has bytes after its end")
+        raise UnreadableInputError(
+            "a block of the Avro file is truncated, or has bytes after its end; write the file again with an Iceberg library"
+        )
     return block
 
 

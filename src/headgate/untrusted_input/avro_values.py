@@ -93,13 +93,17 @@ class Cursor:
         value, shift = byte & 0x7F, 7
         while byte & _MORE:
             if shift >= _OVERFLOW:
-                raise UnreadableInputError("a number in the file has more than 64 bits")
+                raise UnreadableInputError(
+                    "a number in the Avro file has more than 64 bits; write the file again with an Iceberg library"
+                )
             at += 1
             byte = data[at]
             value |= (byte & 0x7F) << shift
             shift += 7
         if value >> _OVERFLOW:
-            raise UnreadableInputError("a number in the file has more than 64 bits")
+            raise UnreadableInputError(
+                "a number in the Avro file has more than 64 bits; write the file again with an Iceberg library"
+            )
         self._at = at + 1
         return (value >> 1) ^ -(value & 1)
 
@@ -107,7 +111,9 @@ class Cursor:
         """Return a boolean."""
         value = self.exactly(1)[0]
         if value > 1:
-            raise UnreadableInputError("a boolean in the file is neither true nor false")
+            raise UnreadableInputError(
+                "a boolean in the Avro file is neither true nor false; write the file again with an Iceberg library"
+            )
         return value == 1
 
     def binary(self) -> bytes:
@@ -119,13 +125,17 @@ class Cursor:
         try:
             return self.binary().decode()
         except UnicodeDecodeError:
-            raise UnreadableInputError("a string in the file is not UTF-8") from None
+            raise UnreadableInputError(
+                "a string in the Avro file is not UTF-8; write the file again with an Iceberg library"
+            ) from None
 
     def exactly(self, length: int) -> bytes:
         """Return `length` bytes."""
         start, end = self._at, self._at + length
         if length < 0 or end > len(self._data):
-            raise UnreadableInputError("a length in the file is negative, or extends beyond the end of its block")
+            raise UnreadableInputError(
+                "a length in the Avro file is negative, or extends beyond the end of its block; write the file again with an Iceberg library"
+            )
         self._at = end
         return self._data[start:end]
 
@@ -136,7 +146,9 @@ class Cursor:
             self.long()  # the size in bytes, for readers that skip
             count = -count
         if count > self.left:
-            raise UnreadableInputError("an array in the file states more items than there are bytes")
+            raise UnreadableInputError(
+                "an array in the Avro file states more items than there are bytes; write the file again with an Iceberg library"
+            )
         return count
 
 
@@ -155,7 +167,9 @@ def build_decoder(written: Any, shape: AvroShape) -> Decode:
 
 def _type_beside_null(union: list[Any]) -> Any:
     if len(union) != 2 or union[0] != "null":  # noqa: PLR2004 (null and the type)
-        raise UnreadableInputError("a union in the file's schema is not of `null` and one type")
+        raise UnreadableInputError(
+            "a union in the Avro file's schema is not of `null` and one type; write the file again with an Iceberg library"
+        )
     return union[1]
 
 
@@ -178,7 +192,9 @@ def _required(written: Any, shape: AvroShape) -> Decode:
 def _scalar(written: Any, scalar: AvroScalar) -> Decode:
     name = written.get("type") if isinstance(written, dict) else written
     if not isinstance(name, str) or name not in _NAMES[scalar]:
-        raise UnreadableInputError("a field of the file's schema has another type than in Iceberg's specification")
+        raise UnreadableInputError(
+            "a field of the Avro file's schema has another type than in Iceberg's specification; write the file again with an Iceberg library"
+        )
     return {
         AvroScalar.BOOLEAN: Cursor.boolean,
         AvroScalar.INTEGER: Cursor.long,
@@ -190,16 +206,20 @@ def _scalar(written: Any, scalar: AvroScalar) -> Decode:
 def _record(fields: Mapping[int, Any], record: AvroRecord) -> Decode:
     if unknown := fields.keys() - record.fields.keys():
         raise UnreadableInputError(
-            f"the file's schema has the field id {min(unknown)}, which is not in Iceberg's specification of the record"
+            f"the Avro file's schema has the field id {min(unknown)}, which is not in Iceberg's specification of the record; write the file again with an Iceberg library"
         )
     if missing := record.required - fields.keys():
-        raise UnreadableInputError(f"the file's schema lacks the field id {min(missing)}")
+        raise UnreadableInputError(
+            f"the Avro file's schema lacks the field id {min(missing)}; write the file again with an Iceberg library"
+        )
     return _each({id: build_decoder(written, record.fields[id]) for id, written in fields.items()})
 
 
 def _partition(fields: Mapping[int, Any]) -> Decode:
     if any(id < _FIRST_PARTITION_FIELD for id in fields):
-        raise UnreadableInputError("a partition field of the file's schema has the id of another field")
+        raise UnreadableInputError(
+            "a partition field of the Avro file's schema has the id of another field; write the file again with an Iceberg library"
+        )
     return _each({id: _partition_value(written) for id, written in fields.items()})
 
 
@@ -211,7 +231,7 @@ def _partition_value(written: Any) -> Decode:
         size = written.get("size") if isinstance(written, dict) else None
         if type(size) is not int or not 1 <= size <= MAX_FIXED_BYTES:
             raise UnreadableInputError(
-                f"a fixed type in the file's schema has a size that is not between 1 and {MAX_FIXED_BYTES:,} bytes"
+                f"a fixed type in the Avro file's schema has a size that is not between 1 and {MAX_FIXED_BYTES:,} bytes; write the file again with an Iceberg library"
             )
         return lambda cursor: cursor.exactly(size)
     known: dict[Any, Decode] = {
@@ -225,7 +245,9 @@ def _partition_value(written: Any) -> Decode:
         "null": lambda _: None,
     }
     if not isinstance(name, str) or name not in known:
-        raise UnreadableInputError("a partition field of the file's schema has a type that is not supported")
+        raise UnreadableInputError(
+            "a partition field of the Avro file's schema has a type that is not supported; write the file again with an Iceberg library"
+        )
     return known[name]
 
 
@@ -233,19 +255,25 @@ def _fields(written: Any) -> Mapping[int, Any]:
     """Return the field types of a record by field id, in the order of the file."""
     listed = _part(written, "record", "fields")
     if not isinstance(listed, list) or len(listed) > MAX_FIELDS:
-        raise UnreadableInputError("a record in the file's schema has too many fields, or no list of them")
+        raise UnreadableInputError(
+            "a record in the Avro file's schema has too many fields, or no list of them; write the file again with an Iceberg library"
+        )
     fields: dict[int, Any] = {}
     for each in listed:
         id = each.get("field-id") if isinstance(each, dict) else None
         if type(id) is not int or id in fields or "type" not in each:
-            raise UnreadableInputError("a field of the file's schema has no id or type, or the id of another field")
+            raise UnreadableInputError(
+                "a field of the Avro file's schema has no id or type, or the id of another field; write the file again with an Iceberg library"
+            )
         fields[id] = each["type"]
     return fields
 
 
 def _part(written: Any, kind: str, name: str) -> Any:
     if not isinstance(written, dict) or written.get("type") != kind or name not in written:
-        raise UnreadableInputError("a field of the file's schema has another type than in Iceberg's specification")
+        raise UnreadableInputError(
+            "a field of the Avro file's schema has another type than in Iceberg's specification; write the file again with an Iceberg library"
+        )
     return written[name]
 
 
@@ -255,7 +283,9 @@ def _optional(decode: Decode) -> Decode:
         if branch == 0:
             return None
         if branch != 1:
-            raise UnreadableInputError("a value in the file is of a type that its union does not have")
+            raise UnreadableInputError(
+                "a value in the Avro file is of a type that its union does not have; write the file again with an Iceberg library"
+            )
         return decode(cursor)
 
     return read
@@ -279,7 +309,9 @@ def _items(decode: Decode) -> Decode:
 def _pairs(written: Any, pairs: Pairs) -> Decode:
     fields = _fields(written)
     if list(fields) != [pairs.key, pairs.value]:
-        raise UnreadableInputError("a map in the file's schema has other fields than its key and value")
+        raise UnreadableInputError(
+            "a map in the Avro file's schema has other fields than its key and value; write the file again with an Iceberg library"
+        )
     key, value = build_decoder(fields[pairs.key], AvroScalar.INTEGER), build_decoder(fields[pairs.value], pairs.of)
 
     def read(cursor: Cursor) -> dict[int, Any]:
@@ -291,7 +323,9 @@ def _pairs(written: Any, pairs: Pairs) -> Decode:
                 at = key(cursor)
                 found[at] = value(cursor)
         if len(found) != total or None in found:
-            raise UnreadableInputError("a map in the file has a duplicate or missing key")
+            raise UnreadableInputError(
+                "a map in the Avro file has a duplicate or missing key; write the file again with an Iceberg library"
+            )
         return found
 
     return read

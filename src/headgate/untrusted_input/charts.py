@@ -33,5 +33,5 @@ def draw_chart(document: bytes | bytearray) -> bytes:
         return vl_convert.vegalite_to_svg(document.decode(), allowed_base_urls=[]).encode()
     except ValueError:
         raise UnreadableInputError(
-            "the rows cannot be drawn as this chart; choose another type or other columns, or shorten the texts"
+            "the rows cannot be drawn as a chart of the chosen type; choose another type or other columns, or shorten the strings"
         ) from None

@@ -37,10 +37,12 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise OversizedInputError("the JSON document needs more memory than one document may use") from None
+        raise OversizedInputError(
+            "the JSON document needs more memory than one document may use; divide the document"
+        ) from None
     except ValueError:
         raise UnreadableInputError(
-            "the document is not valid JSON in UTF-8, has a duplicate name, or a number out of range"
+            "the document is not valid JSON in UTF-8, or has a duplicate name or a number out of range; write the document again"
         ) from None
 
 
@@ -48,9 +50,11 @@ def check_json_bounds(document: bytes | bytearray) -> None:
     """Raise `OversizedInputError` if an unparsed document has too many or too deeply nested values."""
     # The document itself counts as a value, but not as a member.
     if too_wide(document, MAX_VALUES - 1):
-        raise OversizedInputError(f"the JSON document has more than {MAX_VALUES:,} values; divide it")
+        raise OversizedInputError(f"the JSON document has more than {MAX_VALUES:,} values; divide the document")
     if too_deep(document, MAX_DEPTH):
-        raise OversizedInputError(f"the JSON document has values more than {MAX_DEPTH} levels deep; flatten it")
+        raise OversizedInputError(
+            f"the JSON document has values more than {MAX_DEPTH} levels deep; flatten the document"
+        )
 
 
 def distinct_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

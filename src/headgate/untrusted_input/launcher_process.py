@@ -87,13 +87,19 @@ class LauncherProcess:
     def _command(self, command: ParserCommand, number: int, passed: Sequence[int] = ()) -> None:
         try:
             if self._control is None:
-                raise LauncherError("the launcher of parsers has not started")
+                raise LauncherError(
+                    "the launcher of parser processes has not started; Headgate starts it at the next request"
+                )
             if socket.send_fds(self._control, [COMMAND.pack(command, number)], passed) != COMMAND.size:
-                raise LauncherError("the launcher of parsers does not read its commands")
+                raise LauncherError(
+                    "the launcher of parser processes does not read its commands; Headgate starts it again at the next request"
+                )
         except OSError:
             # A partly sent command cannot be revoked, so a launcher that did not read it must not be used again.
             self.stop()
-            raise LauncherError("the launcher of parsers has ended") from None
+            raise LauncherError(
+                "the launcher of parser processes has exited; Headgate starts it again at the next request"
+            ) from None
 
     async def _launch(self) -> None:
         mine, theirs = socket.socketpair()
@@ -111,7 +117,9 @@ class LauncherProcess:
         if ready != READY:
             mine.close()
             self.stop()
-            raise LauncherError("the launcher of parsers did not start")
+            raise LauncherError(
+                "the launcher of parser processes did not start; Headgate starts it again at the next request"
+            )
         self._control = mine
 
 

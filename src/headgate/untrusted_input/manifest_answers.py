@@ -13,7 +13,7 @@ _FILE: Final = struct.Struct(">IBB?q?q32s")
 """Length of the path, status, content, both sequence numbers (each after a presence flag), identity; the path follows."""
 CODES: Final = range(3)
 """The valid values of a status, and of a content."""
-_MALFORMED: Final = "the file could not be read"
+_MALFORMED: Final = "the file could not be read, because its parser returned a malformed result; write the file again with an Iceberg library"
 
 
 @dataclass(frozen=True, slots=True)

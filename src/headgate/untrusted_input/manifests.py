@@ -91,7 +91,7 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
     status, content = _require_field(record, 0), file.get(134) or 0
     if form not in _FORMATS or status not in CODES or content not in CODES:
         raise UnreadableInputError(
-            "a file in the manifest has a format, status or content that is not in Iceberg's specification"
+            "a file in the manifest has a format, status or content that is not in Iceberg's specification; write the manifest again with an Iceberg library"
         )
     kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
     return FileAnswer(
@@ -107,7 +107,9 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
 def _require_field(record: Mapping[int, Any], id: int) -> Any:
     value = record[id]
     if value is None:
-        raise UnreadableInputError(f"a record of the file has no value for the field id {id}")
+        raise UnreadableInputError(
+            f"a record of the Avro file has no value for the field id {id}; write the file again with an Iceberg library"
+        )
     return value
 
 
@@ -130,5 +132,5 @@ def _frozen(value: Any) -> Any:
 def _bounded(records: Iterable[Any]) -> Iterable[Any]:
     for number, each in enumerate(records):
         if number >= MAX_RECORDS:
-            raise OversizedInputError(f"the file has more than {MAX_RECORDS:,} records")
+            raise OversizedInputError(f"the Avro file has more than {MAX_RECORDS:,} records; write smaller manifests")
         yield each

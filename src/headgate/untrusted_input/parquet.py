@@ -92,15 +92,17 @@ def check_parquet(descriptor: int) -> None:
         groups = footer.get(4, [])
         if sum(len(group.get(1, ())) for group in groups) > MAX_CHUNKS:
             raise OversizedInputError(
-                f"the file has more than {MAX_CHUNKS:,} columns in its row groups; write smaller files"
+                f"the Parquet file has more than {MAX_CHUNKS:,} column chunks in its row groups; write smaller files"
             )
         for group in groups:
             _require_rows_in_columns(group, repeated)
             held = sum(_check_chunk(blocks, chunk) for chunk in _chunks(blocks, group, repeated))
             if held > MAX_PAGES_BYTES:
-                raise _too_large("the pages of a row group that are read at once", MAX_PAGES_BYTES)
+                raise _too_large("a group of pages that are read at once", MAX_PAGES_BYTES)
     except MemoryError:
-        raise OversizedInputError("the file needs more memory than one file may use; write smaller files") from None
+        raise OversizedInputError(
+            "the Parquet file needs more memory than one file may use; write smaller files"
+        ) from None
     except (TypeError, AttributeError, LookupError, ValueError):
         raise _malformed() from None
 
@@ -118,7 +120,7 @@ def _read_footer(blocks: _Blocks) -> dict[int, Any]:
         raise _malformed()
     footer = Compact(blocks.read(blocks.size - _TAIL - length, length)).struct()
     if 8 in footer:  # noqa: PLR2004 - the field of the encryption algorithm
-        raise UnreadableInputError("the file is encrypted; write it without encryption")
+        raise UnreadableInputError("the Parquet file is encrypted; write it again without encryption")
     return footer
 
 
@@ -127,7 +129,7 @@ def _columns(footer: Mapping[int, Any]) -> dict[tuple[bytes, ...], bool]:
     fields: list[dict[int, Any]] = footer[2]
     if len(fields) > MAX_FIELDS:
         raise OversizedInputError(
-            f"the file has more than {MAX_FIELDS:,} columns and nested fields; write fewer columns"
+            f"the Parquet file has more than {MAX_FIELDS:,} columns and nested fields; write fewer columns"
         )
     found = dict[tuple[bytes, ...], bool]()
     # For each enclosing field: its path, the number of its remaining fields, and whether it repeats.
@@ -139,7 +141,9 @@ def _columns(footer: Mapping[int, Any]) -> dict[tuple[bytes, ...], bool]:
         above.append((path, left - 1, repeats))
         path, repeats = (*path, field[4]), repeats or field.get(3) == _REPEATED
         if len(path) > MAX_DEPTH:
-            raise OversizedInputError(f"the columns are nested more than {MAX_DEPTH} levels deep; flatten them")
+            raise OversizedInputError(
+                f"the columns of the Parquet file are nested more than {MAX_DEPTH} levels deep; flatten the columns"
+            )
         if field.get(5):
             above.append((path, int(field[5]), repeats))
         elif found.setdefault(path, repeats) is not repeats:
@@ -162,7 +166,7 @@ def _chunks(blocks: _Blocks, group: Mapping[int, Any], repeated: Mapping[tuple[b
         about: dict[int, Any] = column[3]
         if 1 in column or column.keys() & {8, 9}:
             raise UnreadableInputError(
-                "a column is encrypted or stored in another file; write one complete file without encryption"
+                "a column of the Parquet file is encrypted or stored in another file; write one complete file without encryption"
             )
         data, dictionary = about[9], about.get(11, 0)
         start = dictionary if 0 < dictionary < data else data
@@ -195,7 +199,7 @@ def _check_chunk(blocks: _Blocks, chunk: _Chunk) -> int:
         raise _malformed()
     if chunk.is_repeated and values > MAX_REPEATED_VALUES:
         raise OversizedInputError(
-            f"a list has more than {MAX_REPEATED_VALUES:,} values in a row group; write smaller row groups"
+            f"a list column of the Parquet file has more than {MAX_REPEATED_VALUES:,} values in a row group; write smaller row groups"
         )
     if chunk.index is not None:
         _check_index(blocks, chunk.index, starts)
@@ -232,7 +236,7 @@ def _check_dictionary(page: _Page) -> int:
         raise _too_large("a dictionary page", MAX_DICTIONARY_BYTES)
     if page.values > min(page.size, MAX_DICTIONARY_VALUES):
         raise OversizedInputError(
-            f"a dictionary states {page.values:,} values, which is too many; write the file again without dictionaries"
+            f"a dictionary of the Parquet file states {page.values:,} values, which is too many; write the file again without dictionaries"
         )
     return page.size
 
@@ -266,9 +270,11 @@ def _check_index(blocks: _Blocks, index: tuple[int, int], starts: set[int]) -> N
 
 def _too_large(what: str, most: int) -> OversizedInputError:
     return OversizedInputError(
-        f"{what} takes more than {most // 1024 // 1024} MiB; write the file again with smaller pages and row groups"
+        f"{what} of the Parquet file takes more than {most // 1024 // 1024} MiB; write the file again with smaller pages and row groups"
     )
 
 
 def _malformed() -> UnreadableInputError:
-    return UnreadableInputError("the metadata of the file is malformed or does not fit its pages; write the file again")
+    return UnreadableInputError(
+        "the metadata of the Parquet file is malformed or does not fit its pages; write the file again"
+    )

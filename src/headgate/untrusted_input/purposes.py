@@ -57,5 +57,5 @@ UPLOADS: Final = Purpose(Family.ROWS, 256, 64, "upload", "read", "read", "send f
 SMALLER_FILES: Final = Purpose(Family.FILES, 32, 8, "file", "read", "read", "write smaller files", _SEND)
 """Each job blocks a thread of the server, so only few may wait. An owner is an organization."""
 CHARTS: Final = Purpose(
-    Family.CHARTS, 64, 16, "chart", "draw", "drawn", "select fewer rows or shorter texts", "request the chart again"
+    Family.CHARTS, 64, 16, "chart", "draw", "drawn", "select fewer rows or shorter strings", "request the chart again"
 )

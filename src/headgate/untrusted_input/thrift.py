@@ -105,4 +105,4 @@ class Compact:
 
 
 def _malformed() -> UnreadableInputError:
-    return UnreadableInputError("the metadata of the file is malformed or truncated; write the file again")
+    return UnreadableInputError("the metadata of the Parquet file is malformed or truncated; write the file again")

@@ -109,7 +109,7 @@ def test_the_error_of_a_too_deeply_nested_answer_names_the_remedy() -> None:
 
 @pytest.mark.parametrize("piece", [{"num_chunks_in_batch": 2, "chunk_index": 0}, {"chunk_index": 1}])
 def test_a_batch_that_arrives_in_pieces_is_refused(piece: dict[str, int]) -> None:
-    with pytest.raises(SparkConnectException, match="split into chunks"):
+    with pytest.raises(SparkConnectException, match="split a batch of rows into chunks"):
         answered(rows(ROWS, **piece))
 
 

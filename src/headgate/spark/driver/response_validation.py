@@ -66,8 +66,8 @@ class _Command:
     def count(self, answer: ExecutePlanResponse) -> None:
         self._left -= answer.ByteSize()
         if self._left < 0:
-            raise _refusal(
-                f"the response to a command is larger than {_LARGEST_COMMAND >> 20} MiB; "
+            raise SparkConnectException(
+                f"the Spark driver's response to a command is larger than {_LARGEST_COMMAND >> 20} MiB, so it was not read; "
                 "ask the operator to restart the Spark driver"
             )
 
@@ -97,7 +97,7 @@ def _require_parsed(error: Any) -> None:
     """Raise `UnreadableRowsError` if the error is that a response nests deeper than protobuf parses."""
     if _UNPARSED in (error.details() or ""):
         raise UnreadableRowsError(
-            "the types of the columns are nested too deeply for Spark Connect; flatten them"
+            "the types of the columns of the result are nested too deeply for Spark Connect; flatten the columns"
         ) from None
 
 
@@ -113,17 +113,22 @@ def _check(answer: ExecutePlanResponse) -> None:
 
 def _require_valid_batch(batch: ExecutePlanResponse.ArrowBatch) -> None:
     if batch.num_chunks_in_batch > 1 or batch.chunk_index:
-        raise _refusal("a batch of rows is split into chunks; ask the operator to restart the Spark driver")
+        raise SparkConnectException(
+            "the Spark driver split a batch of rows into chunks, so it was not read; ask the operator to restart the Spark driver"
+        )
     try:
         require_valid_arrow(batch.data)
     except UntrustedInputError as error:
-        raise UnreadableRowsError(f"the server cannot read Spark's rows: {error}") from None
+        raise UnreadableRowsError(f"the server cannot read the rows of the result: {error}") from None
 
 
 def _require_plain_type(type: DataType) -> None:
     match type.WhichOneof("kind"):
         case "udt":
-            raise _refusal("a column has a user-defined type; ask the operator to restart the Spark driver")
+            raise SparkConnectException(
+                "the Spark driver returned a column of a user-defined type, which was not read; ask the operator to restart the "
+                "Spark driver"
+            )
         case "array":
             _require_plain_type(type.array.element_type)
         case "map":
@@ -134,7 +139,3 @@ def _require_plain_type(type: DataType) -> None:
                 _require_plain_type(field.data_type)
         case _:
             pass
-
-
-def _refusal(why: str) -> SparkConnectException:
-    return SparkConnectException(f"the server rejected the Spark driver's response: {why}")
