@@ -61,5 +61,5 @@ class TestAnAnalysis:
         command = {"plan": {"command": {"sql_command": {"sql": "DROP TABLE lake.secret.salaries"}}}}
         request = base.AnalyzePlanRequest(session_id=SESSION, **{kind: command})
 
-        with pytest.raises(RequestRefusedError, match="a command cannot be analysed"):
+        with pytest.raises(RequestRefusedError, match="and the request has a command; analyse a query instead"):
             admit(ANALYZE_PLAN, request.SerializeToString(), READER)

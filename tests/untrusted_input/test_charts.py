@@ -80,7 +80,7 @@ def test_a_chart_loads_nothing_from_elsewhere(charts: Parsers) -> None:
 @linux
 def test_a_chart_that_computes_too_long_is_ended() -> None:
     with parsers(replace(CHART_LIMITS, cpu_seconds=2, wall_seconds=60.0), purpose=CHARTS) as running:
-        with pytest.raises(UnreadableInputError, match="select fewer rows or shorter texts"):
+        with pytest.raises(UnreadableInputError, match="select fewer rows or shorter strings"):
             draw(running, specification("W" * 100_000))
 
         assert draw(running, specification("one")).startswith("<svg")

@@ -21,4 +21,4 @@ def _stamp(file: Path) -> Stamp:
 
 def no_password() -> str:
     """Raise `ValueError` for a key with a password: without this callback OpenSSL would prompt at the terminal."""
-    raise ValueError("the key is protected by a password; use a key without one")
+    raise ValueError("the key file of the certificate is protected by a password; use a key without a password")

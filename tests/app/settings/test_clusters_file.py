@@ -133,7 +133,7 @@ class TestACheckup:
         assert found == [
             (
                 "warn",
-                "no master of the cluster `big` accepts connections at no.invalid:7077; start it, or correct its address",
+                "no master of the cluster `big` accepts connections at no.invalid:7077; start the master, or correct its address in the settings",
             ),
             ("warn", f"`{secret}` can be read by other users of this machine"),
             ("warn", LOOPBACK_DRIVER),

@@ -136,5 +136,5 @@ class TestACertificate:
     def test_a_certificate_that_is_missing_or_needs_a_password_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(TlsError, match=r"`.*tls\.crt` with the key `.*tls\.key` cannot be used"):
             Certificate(tmp_path / "tls.crt", tmp_path / "tls.key")
-        with pytest.raises(TlsError, match="is protected by a password; use a key without one"):
+        with pytest.raises(TlsError, match="is protected by a password; use a key without a password"):
             Certificate(*issue(tmp_path, "one", password=b"hush"))

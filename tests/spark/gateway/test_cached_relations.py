@@ -60,7 +60,7 @@ def test_a_relation_of_another_session_may_be_neither_named_nor_removed() -> Non
     checkpoints.note(answer("r1"))
 
     for request in (query(), removal("r2"), base.AnalyzePlanRequest()):
-        with pytest.raises(RequestRefusedError, match="`r2` does not belong to this session"):
+        with pytest.raises(RequestRefusedError, match="`r2` does not belong to the Spark session"):
             checkpoints.admit(request, {"r1", "r2"})
 
 

@@ -348,5 +348,5 @@ def many_texts_of_progress() -> bytes:
 def test_an_answer_of_the_driver_with_too_many_parts_is_refused(
     read: Callable[[bytes], bytes], answer: Callable[[], bytes]
 ) -> None:
-    with pytest.raises(DriverAnswerError, match="larger response than Spark does"):
+    with pytest.raises(DriverAnswerError, match="a response that is larger than Spark's limit"):
         read(answer())

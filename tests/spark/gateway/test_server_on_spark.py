@@ -153,7 +153,7 @@ class TestCheckpoints:
 
         people = spark_behind_gateway
         for other in (people.connect(BOB), people.connect(ANN), spark.cloneSession()):
-            assert "does not belong to this session" in refusal(lambda other=other: send(other, plan))
+            assert "does not belong to the Spark session" in refusal(lambda other=other: send(other, plan))
             other.client.close()
 
 

@@ -149,7 +149,10 @@ class TestBounds:
         first, second = lake.session(READER, READER), lake.session(READER, READER)
         queries = [start_rate_stream(session) for session in (first, second) for _ in range(32)]
 
-        with pytest.raises(PySparkException, match="64 of your streaming queries are active, as many as one user may have; stop one of them") as caught:
+        with pytest.raises(
+            PySparkException,
+            match="64 of your streaming queries are active, as many as one user may have; stop one of them",
+        ) as caught:
             start_rate_stream(second)
 
         assert caught.value.getSqlState() == "54000"
@@ -160,7 +163,9 @@ class TestBounds:
         spark = lake.session(READER, READER)
         query = start_rate_stream(spark, column=LARGE)
 
-        with pytest.raises(PySparkException, match="with the new one, your active streaming queries take more than") as caught:
+        with pytest.raises(
+            PySparkException, match="with the new one, your active streaming queries take more than"
+        ) as caught:
             start_rate_stream(spark, column=LARGE)
 
         assert caught.value.getSqlState() == "54000"

@@ -266,7 +266,9 @@ class TestKeptRows:
     def test_stored_rows_of_an_unknown_operation_are_refused(self, sessions: ClientSessions) -> None:
         wanted = StatementRequest("SELECT 1", None, 10, 1000, 60)
 
-        with pytest.raises(RowsDeniedError, match="that the rows of the statement require are not known") as raised:
+        with pytest.raises(
+            RowsDeniedError, match="no record of the privileges that the rows of the statement require"
+        ) as raised:
             StatementExecution(
                 sessions, PresentedCredential("token"), wanted, ResultPrivilegeRegistry().register
             ).decide_again(ANN)

@@ -108,12 +108,13 @@ class DatabaseRelay:
             except OSError as error:
                 if self._server is not server:
                     return
-                log.warning("the database relay cannot accept a connection: %s; it retries", error)
+                log.warning("the relay to external databases cannot accept a connection (%s), and tries again", error)
                 time.sleep(_BREATH)
                 continue
             if not self._room.acquire(blocking=False):
                 log.warning(
-                    "the database relay has %d connections, its limit, and refuses another one", _MOST_CONNECTIONS
+                    "the relay to external databases has %d connections, its limit, and refuses another one; run fewer pipelines at once",
+                    _MOST_CONNECTIONS,
                 )
                 client.close()
                 continue
@@ -125,7 +126,10 @@ class DatabaseRelay:
         except RuntimeError as error:
             self._room.release()
             client.close()
-            log.warning("the database relay closes a connection because it cannot start a thread: %s", error)
+            log.warning(
+                "the relay to external databases cannot start a thread (%s), and closes a connection; the run fails",
+                error,
+            )
             time.sleep(_BREATH)
 
     def _serve(self, client: socket.socket) -> None:

@@ -152,7 +152,7 @@ class Driver:
             await wait_until_lost(cluster)
             self._kill(
                 process,
-                f"the Spark driver `{self.name}` lost the master of the cluster `{cluster.name}`, and is killed",
+                f"the Spark driver `{self.name}` lost the master of the cluster `{cluster.name}`, so Headgate kills and restarts it",
             )
 
         watching = self._tasks.start_task(
@@ -167,7 +167,7 @@ class Driver:
         async def watch() -> None:
             why = await liveness.wait_until_stuck()
             self.hangs += 1
-            self._kill(process, f"the Spark driver `{self.name}` {why}, and is killed")
+            self._kill(process, f"the Spark driver `{self.name}` {why}, so Headgate kills and restarts it")
 
         watching = self._tasks.start_task(
             f"watch of the answers of the driver {self.name}",
@@ -237,7 +237,7 @@ class Driver:
         self.state = DriverState.DOWN
         self._end_watches()
         self._release_ports()
-        return f"the Spark driver exited (code {code}) and its sessions are lost; restarting it"
+        return f"the Spark driver exited (code {code}), so its sessions are lost; Headgate restarts it"
 
     def _restart_message(self) -> str:
         return f"the Spark driver serves again (start number {self.generation})"

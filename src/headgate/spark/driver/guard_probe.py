@@ -34,7 +34,7 @@ async def wait_until_listening(address: str, within: float) -> None:
             _, writer = await asyncio.open_connection(host, int(port))
         except OSError:
             if time.monotonic() > deadline:
-                message = f"the Spark driver did not begin to listen within {within:.0f} s"
+                message = f"the Spark driver did not begin to listen within {within:.0f} s; check the memory and load of the machine"
                 raise GuardProbeError(message) from None
             await asyncio.sleep(_POLL)
         else:
@@ -47,11 +47,12 @@ async def require_guarded(address: str, token: str) -> None:
     error = await _run_probe(address, token)
     if error is None:
         raise GuardProbeError(
-            "the Spark driver did not refuse the probe statement, so the guard is not active and no user is served"
+            "the Spark driver did not refuse a statement without a user, so Headgate's guard is not active in it and no user is served; "
+            "install Headgate again with its own version of PySpark"
         )
     if _sql_state(error) != REFUSED_STATE:
         raise GuardProbeError(
-            f"the probe statement failed with an error that is not the guard's refusal: {error.details()}"
+            f"the Spark driver failed at a statement without a user, which Headgate's guard should refuse: {error.details()}"
         ) from error
 
 
@@ -59,7 +60,9 @@ async def require_token_enforced(address: str) -> None:
     """Return if the driver refuses a call with a wrong token. Raises `GuardProbeError` otherwise."""
     error = await _run_probe(address, "nobody")
     if error is None or error.code() is not grpc.StatusCode.UNAUTHENTICATED:
-        raise GuardProbeError("the Spark driver does not check the token of its callers, so no user is served")
+        raise GuardProbeError(
+            "the Spark driver does not check the token of its callers, so no user is served; install Headgate again"
+        )
 
 
 async def _run_probe(address: str, token: str) -> grpc.aio.AioRpcError | None:

@@ -30,7 +30,7 @@ async def require_master(cluster: Cluster) -> None:
     if masters:
         where = " or ".join(f"{host}:{port}" for host, port in masters)
         raise NoMasterError(
-            f"no master of the cluster `{cluster.name}` accepts connections at {where}; start it, or correct its address"
+            f"no master of the cluster `{cluster.name}` accepts connections at {where}; start the master, or correct its address in the settings"
         )
 
 

@@ -15,9 +15,7 @@ _ALIGNMENT: Final = 8
 _MOST_RELATIONS: Final = 1000
 _INLINE_BYTES: Final = 64 * 1024 * 1024
 """The limit of the rewritten rows in one plan, in bytes. A message to the driver holds at most twice as much."""
-_INLINE_TOO_LARGE: Final = (
-    f"the plan carries more than {_INLINE_BYTES // 1024 // 1024} MiB of rows; upload them as cached artifacts"
-)
+_INLINE_TOO_LARGE: Final = f"the DataFrame contains more than {_INLINE_BYTES // 1024 // 1024} MiB of local rows; write the rows to a table first"
 _UPLOAD_BYTES: Final = 192 * 1024 * 1024
 """The limit of the artifacts that are rewritten together, in bytes after rewriting. The largest single artifact is smaller."""
 
@@ -36,7 +34,7 @@ class ArrowRows:
     async def rewrite_artifacts(self, principal: str, streams: Sequence[bytes], share: Share) -> list[bytes]:
         """Return the streams rewritten with the same rows. Raises `InvalidRequestError`, `ExhaustedError`."""
         most = _UPLOAD_BYTES // 1024 // 1024
-        too_large = f"the artifacts contain more than {most} MiB of rows after decompression; send fewer at once"
+        too_large = f"the upload contains more than {most} MiB of rows after decompression; pass fewer rows to `createDataFrame` at once"
         return await self._rewrite(principal, streams, _charge(share, _UPLOAD_BYTES, too_large))
 
     async def rewrite_relations(self, principal: str, local_relations: Sequence[Any], share: Share) -> None:
@@ -44,7 +42,7 @@ class ArrowRows:
         streams = await asyncio.to_thread(_distinct_streams, local_relations)
         if len(streams) > _MOST_RELATIONS:
             raise InvalidRequestError(
-                f"the plan has more than {_MOST_RELATIONS:,} local relations; put their rows into a table"
+                f"the DataFrame has more than {_MOST_RELATIONS:,} parts with local rows; write their rows to a table first"
             )
         written = await self._rewrite(principal, streams, _charge(share, _INLINE_BYTES, _INLINE_TOO_LARGE))
         await asyncio.to_thread(_put_rows, local_relations, dict(zip(streams, written, strict=True)))
@@ -59,7 +57,7 @@ class ArrowRows:
         except ParsersBusyError as error:
             raise ExhaustedError(str(error)) from None
         if not all(map(_is_framed, written)):
-            raise InvalidRequestError("the rows are not a valid Arrow stream; send them again")
+            raise InvalidRequestError("the rows of the upload are not a valid Arrow stream; send the rows again")
         return written
 
 

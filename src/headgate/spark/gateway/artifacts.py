@@ -47,7 +47,7 @@ def verify_hashes(artifacts: Iterable[Artifact]) -> None:
 def _check_text(data: bytes) -> None:
     if len(data) > MAX_SCHEMA_BYTES:
         raise RequestRefusedError(
-            f"the schema in an artifact is larger than {MAX_SCHEMA_BYTES // 1024 // 1024} MiB; use fewer columns"
+            f"the schema in the upload is larger than {MAX_SCHEMA_BYTES // 1024 // 1024} MiB; use fewer columns"
         )
     try:
         text = data.decode()
@@ -56,7 +56,7 @@ def _check_text(data: bytes) -> None:
     # Arrow's old format begins with a small number: a text without control characters cannot be misread as such.
     if not _CONTROLS.isdisjoint(text):
         raise RequestRefusedError(
-            "an artifact is neither rows in Arrow format nor a schema in text; use `createDataFrame` of PySpark 4.1"
+            "an artifact of the upload is neither rows in Arrow format nor a schema as a string; use `createDataFrame` of PySpark 4.1"
         )
     check_schema(text)
 

@@ -34,7 +34,7 @@ class SessionCheckpoints:
         for relation in named:
             if relation not in self._relations:
                 raise RequestRefusedError(
-                    f"the relation `{relation}` does not belong to this session; create the checkpoint again"
+                    f"the checkpointed DataFrame `{relation}` does not belong to the Spark session; call `checkpoint` or `localCheckpoint` again"
                 )
         if not isinstance(request, base.ExecutePlanRequest):
             return False
@@ -55,6 +55,6 @@ class SessionCheckpoints:
     def _begin(self, operation: str) -> None:
         if len(self._relations) + len(self._begun) >= _MOST:
             raise RequestRefusedError(
-                f"the session holds too many checkpoints (at most {_MOST:,}); delete checkpointed DataFrames that you no longer use"
+                f"the Spark session holds more than {_MOST:,} checkpointed DataFrames; delete (`del`) those that you no longer use"
             )
         self._begun.add(operation)

@@ -38,10 +38,10 @@ def credential_of_call(metadata: Iterable[tuple[str, str | bytes]]) -> Presented
         raise UnauthenticatedError("the token is missing; connect with `sc://localhost:<port>/;token=<token>`")
     if len(tokens) != 1 or not tokens[0].lower().startswith(_SCHEME):
         raise UnauthenticatedError(
-            "`authorization` is not exactly one bearer token; connect with `sc://localhost:<port>/;token=<token>`"
+            "the metadata `authorization` is not exactly one bearer token; connect with `sc://localhost:<port>/;token=<token>`"
         )
     if len(named) > 1:
-        raise UnauthenticatedError(f"`{ORGANIZATION_HEADER}` is set more than once; name one organization")
+        raise UnauthenticatedError(f"the metadata `{ORGANIZATION_HEADER}` is set more than once; name one organization")
     return PresentedCredential(tokens[0][len(_SCHEME) :].strip(), *named)
 
 
@@ -51,7 +51,7 @@ def user_id(caller: Caller) -> str:
     # Spark writes user and session ids into one job tag, with `_Session_` between them.
     if not all(_ID.fullmatch(part) for part in parts) or "_Session_" in "".join(parts):
         raise RequestRefusedError(
-            "the id of the principal, token or run is not usable as a user id of Spark; report this to the operator"
+            "the id of your user, token or run has characters that Spark does not accept as a user id; report it to the operator"
         )
     return ":".join(parts)
 
@@ -63,7 +63,7 @@ def uuid_text(value: str, what: str) -> str:
     except ValueError:
         text = ""
     if not text or text != value:
-        raise InvalidRequestError(f"the {what} is not a UUID in lower case; send one")
+        raise InvalidRequestError(f"the {what} is not a UUID in lower case; send a UUID, or use a PySpark 4.1 client")
     return text
 
 

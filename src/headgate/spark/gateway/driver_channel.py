@@ -146,7 +146,7 @@ class DriverBackend:
             return error.code(), mask(error.details() or ""), ()
         code, text, status = scrub(error.code(), rich[0][1])
         if self._leaks(status.decode(errors="replace")):
-            return code, "the call failed in the Spark driver; ask the operator to read the driver's log", ()
+            return code, "the call failed in the Spark driver; ask the operator to read the log of the Spark driver", ()
         return code, text, ((STATUS_KEY, status),)
 
     def _leaks(self, text: str) -> bool:

@@ -74,7 +74,9 @@ class NoSessionError(GatewayError):
     """The session is unknown: an earlier gateway opened it. Clients recognize Spark's error condition and resend the statement."""
 
     def __init__(self) -> None:
-        super().__init__("[INVALID_HANDLE.SESSION_NOT_FOUND] the session is unknown or closed; open a new session")
+        super().__init__(
+            "[INVALID_HANDLE.SESSION_NOT_FOUND] the Spark session is unknown or closed; create a new one with `SparkSession.builder.remote(...).create()`"
+        )
 
 
 class NoOperationError(GatewayError):
@@ -82,8 +84,8 @@ class NoOperationError(GatewayError):
 
     def __init__(self) -> None:
         super().__init__(
-            "[INVALID_HANDLE.OPERATION_NOT_FOUND] the operation has finished, or never reached the driver; "
-            "check what it has changed before you send the statement again"
+            "[INVALID_HANDLE.OPERATION_NOT_FOUND] the operation has finished, or never reached the Spark driver; "
+            "check what it has changed before you run the statement again"
         )
 
 
@@ -113,7 +115,7 @@ class DriverAnswerError(GatewayError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the Spark driver sent a larger response than Spark does; ask the operator to restart the driver"
+            "the Spark driver sent a response that is larger than Spark's limit; ask the operator to restart the Spark driver"
         )
 
 

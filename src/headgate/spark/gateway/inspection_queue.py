@@ -63,7 +63,7 @@ def _work(rpc: Rpc, data: bytes, caller: Caller, may_touch: MayAccess, most: int
         def require_time() -> None:
             if time.monotonic() > deadline:
                 raise TooComplexError(
-                    f"the request takes more than {INSPECTION_SECONDS:.0f} seconds to check; split it, or name fewer paths"
+                    f"the request takes more than {INSPECTION_SECONDS:.0f} seconds to check; split the request, or name fewer paths in it"
                 )
 
         def may_touch_in_time(caller: Caller, action: str, path: str) -> bool:

@@ -91,7 +91,7 @@ class Interrupts:
             # Spark's own error means that it does not know the session or operation; any other, that the driver did not respond.
             return bool(rich_status(error)) and await self._has_drained(operation)
         except Exception:
-            log.exception("the interrupt of an operation failed; the gateway retries it in %g s", _AGAIN_SECONDS)
+            log.exception("the cancellation of an operation failed; the gateway tries again in %g s", _AGAIN_SECONDS)
             return False
         return not found and self._has_no_stream(operation)
 

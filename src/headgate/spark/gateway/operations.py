@@ -92,7 +92,7 @@ class Operations:
             if found.key == operation.key:
                 found.require()
             raise InvalidRequestError(
-                "[INVALID_HANDLE.OPERATION_ALREADY_EXISTS] an operation with this id is already running; choose another id"
+                "[INVALID_HANDLE.OPERATION_ALREADY_EXISTS] an operation with the same id is already running; choose another operation id"
             )
         self._require_room(operation)
         self._bytes[operation.principal] += operation.size
@@ -193,7 +193,7 @@ class Operations:
         if held and held + operation.size > BYTES_PER_PRINCIPAL:
             raise ExhaustedError(
                 "your running statements are too large together "
-                f"(at most {BYTES_PER_PRINCIPAL // 1024 // 1024} MiB of text); wait for one of them to end"
+                f"(at most {BYTES_PER_PRINCIPAL // 1024 // 1024} MiB of SQL and DataFrames); wait for one of them to end"
             )
 
     def _is_unattended(self, operation: Operation) -> bool:

@@ -27,7 +27,7 @@ from headgate.spark.gateway.http_client import HttpClient, NoResponseError
 
 _WITHIN: Final = 10.0
 _REPORT_WITHIN: Final = 3.0
-_NO_ANSWER: Final = "access cannot be decided right now, so it is refused; try again"
+_NO_ANSWER: Final = "access cannot be decided right now, so it is refused; try again in a few seconds"
 _SEVERAL: Final = (
     "you are in several organizations; connect with "
     f"`sc://localhost:<port>/;token=<token>;{ORGANIZATION_HEADER}=<organization>`"

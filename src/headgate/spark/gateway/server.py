@@ -380,7 +380,7 @@ async def _only(requests: AsyncIterator[bytes]) -> bytes:
     """Return the request of a call that must have exactly one."""
     request = await _next(requests, _REQUEST_SECONDS)
     if request is None:
-        raise InvalidRequestError("the call has no request; send one")
+        raise InvalidRequestError("the call has no request; send one request")
     if await _next(requests) is not None:
         raise InvalidRequestError("the call has more than one request; send each request in its own call")
     return request
@@ -393,5 +393,5 @@ async def _next(requests: AsyncIterator[bytes], seconds: float = _PART_SECONDS) 
             return await anext(requests, None)
     except TimeoutError:
         raise InvalidRequestError(
-            f"no complete request arrived within {seconds:.0f} seconds; send it again, or a smaller one"
+            f"no complete request arrived within {seconds:.0f} seconds, so nothing was done; send it again, or send a smaller request"
         ) from None

@@ -71,7 +71,9 @@ class Bindings:
         binding = self._binding(key, backend)
         async with binding.lock:
             if self._is_live(binding, backend):
-                raise RequestRefusedError("the session to create already exists; choose another session id")
+                raise RequestRefusedError(
+                    "a Spark session with the new session id already exists; choose another session id"
+                )
             answer = await send()
             await self._sign(binding, credential, backend)
         self._use(binding, credential)

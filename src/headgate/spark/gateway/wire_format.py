@@ -10,9 +10,7 @@ from headgate.spark.gateway.errors import RequestRefusedError, TooComplexError
 
 MAX_PARTS: Final = 250_000
 """The limit of parts of one request, as `message_types` counts them; the same as the guard's limit of expressions."""
-TOO_MANY_PARTS: Final = (
-    f"the request has more than {MAX_PARTS:,} expressions, fields and values; split it, or put its data into a table"
-)
+TOO_MANY_PARTS: Final = f"the request has more than {MAX_PARTS:,} expressions, fields and values; split it, or write its rows to a table first"
 _SCANNED_BYTES: Final = 4 * 1024 * 1024
 """Messages up to this size are parsed without a scan: parsing takes at most 0.2 s and 100 MB."""
 _MAX_RECORDS: Final = 4 * MAX_PARTS
@@ -55,7 +53,7 @@ def _require_few_records(descriptor: Descriptor, data: bytes) -> None:
     try:
         _scan(descriptor, data)
     except IndexError:
-        raise DecodeError("the message ends within a field") from None
+        raise DecodeError("the request is truncated: its bytes end within a field") from None
 
 
 def _scan(descriptor: Descriptor, data: bytes) -> None:
@@ -73,7 +71,7 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
         else:
             size, position = _varint(data, position)
             if position + size > end:
-                raise DecodeError("a field is longer than its message")
+                raise DecodeError("the request is malformed: a field is longer than its message")
             number = tag >> 3
             if number not in inner:  # a string, bytes, or an unknown field
                 position += size
@@ -86,7 +84,7 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
         if records > _MAX_RECORDS:
             raise TooComplexError(TOO_MANY_PARTS)
         if position > end:
-            raise DecodeError("a field is longer than its message")
+            raise DecodeError("the request is malformed: a field is longer than its message")
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
@@ -101,12 +99,12 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
         shift += 7
         position += 1
         if shift > 63:  # noqa: PLR2004 (no number has more bits)
-            raise DecodeError("a number is too long")
+            raise DecodeError("the request is malformed: a number has more than 64 bits")
     return value | byte << shift, position + 1
 
 
 def _skip_scalar(data: bytes, position: int, wire_type: int) -> int:
     size = _FIXED.get(wire_type)
     if size is None:  # a group, which no message of Spark has
-        raise DecodeError("a field has an unknown form")
+        raise DecodeError("the request is malformed: a field has an unknown wire type")
     return position + size if size else _varint(data, position)[1]

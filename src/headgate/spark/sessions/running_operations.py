@@ -19,7 +19,9 @@ PER_SESSION: Final = 1000
 UNHEARD_SECONDS: Final = 30.0
 """Seconds for which an operation is kept that no report lists as running: the next report may list it."""
 SESSION_ENDED: Final = "the Spark session of the operation has ended"
-UNREADABLE: Final = "privileges in the organization cannot be read at the moment; run the statement again later"
+UNREADABLE: Final = (
+    "the privileges of your organization cannot be read at the moment; run the statement again in a few seconds"
+)
 _DROPS: Final = ("table.drop", "database.drop")
 _READ: Final = "table.select"
 
@@ -165,7 +167,9 @@ def _refusal_without(
 ) -> str | None:
     moved = next((need for need, resource in spent.items() if not _may_read_on(judge, caller, need, resource)), None)
     if moved is not None:
-        return f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name"
+        return (
+            f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name; request access to it"
+        )
     return judge.refusal(caller, [need for need in allowed if need not in spent])
 
 
@@ -196,6 +200,6 @@ def _make_room(of_session: dict[str, _Kept]) -> None:
     stream = next((operation for operation in of_session if operation.startswith(STREAM)), None)
     if stream is None:
         raise TooManyOperationsError(
-            f"the session has too many running operations (at most {PER_SESSION:,}); cancel some of them"
+            f"the Spark session has more than {PER_SESSION:,} running operations; cancel some of them"
         )
     del of_session[stream]

@@ -52,7 +52,9 @@ class SparkSessions:
             self._expire()
             held = sum(1 for session in self._sessions.values() if session.caller.principal == caller.principal)
             if len(self._sessions) >= self._limit or held >= self._per_principal:
-                raise TooManySessionsError("too many open sessions; release some of them or wait until they expire")
+                raise TooManySessionsError(
+                    "too many Spark sessions are open; stop some of them, or wait until some expire"
+                )
             handle = HANDLE_PREFIX + secrets.token_urlsafe(32)
             self._sessions[handle] = _Session(caller, session_id, self._clock())
             return handle

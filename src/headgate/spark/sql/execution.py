@@ -42,7 +42,7 @@ _AGAIN = 1.0
 _PATIENCE = 10.0
 """Seconds after which the call is cancelled if the driver does not react to the interrupt."""
 
-_UNKNOWN = "the privileges that the rows of the statement require are not known; run the statement again"
+_UNKNOWN = "Headgate has no record of the privileges that the rows of the statement require; run the statement again"
 _ANY_SETTING = "spark.sql.session.timeZone"
 
 _here = threading.local()
@@ -263,7 +263,7 @@ class StatementExecution:
         if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
             return StatementError(NOT_READY, NOT_CONNECTED, "UNAVAILABLE")
         if condition == "PARSE_SYNTAX_ERROR" and has_several_statements(self._wanted.text):
-            text = "the text contains several statements; send them one by one, or put all of them between `BEGIN` and `END`"
+            text = "the request contains several statements; send them one by one, or put all of them between `BEGIN` and `END`"
             return StatementError(text, state, SEVERAL)
         return StatementError(visible_words(error), state, condition)
 
@@ -278,7 +278,7 @@ class StatementExecution:
             except PySparkException:
                 return  # the reader gets the same error, or the session has ended
             except Exception:
-                log.exception("the interrupt of a statement failed; it is repeated in %g s", _AGAIN)
+                log.exception("the cancellation of a statement failed; the server tries again in %g s", _AGAIN)
             self._ended.wait(_AGAIN)
 
     def _give_up(self) -> None:

@@ -46,7 +46,9 @@ CANCELLED_BY = "its caller cancelled it"
 
 
 def _pages_busy() -> Exception:
-    return StatementError("too many pages of rows are being read; finish reading one, then retry", None, TOO_MANY)
+    return StatementError(
+        "too many pages of results are being read at once; read one of them to its end, then retry", None, TOO_MANY
+    )
 
 
 class CountedReading:

@@ -24,7 +24,7 @@ NO_DRIVER = (
     "this server runs no Spark for the organization; ask the operator to add its id to `HEADGATE_SPARK_ORGANIZATIONS`"
 )
 STATEMENT_LOST = (
-    "the Spark driver ended while it ran this statement, and the statement was not run again; "
+    "the Spark driver exited while it ran the statement, and the statement was not run again; "
     "check what it has changed before you send it again"
 )
 

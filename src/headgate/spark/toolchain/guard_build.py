@@ -58,11 +58,11 @@ def _compile(java: Path, iceberg_jar: Path, classes: Path) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_WITHIN, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        message = f"the guard cannot be compiled with `{java}`: {error}"
+        message = f"the guard, Headgate's plug-in for Spark, cannot be compiled with `{java}` ({error}); set JAVA_HOME to another Java"
         raise ToolchainError(message) from error
     if done.returncode != 0:
         said = "\n".join((done.stdout or done.stderr).splitlines()[:_ERROR_LINES])
-        message = f"the guard does not compile for PySpark {version('pyspark')} and `{iceberg_jar.name}`:\n{said}"
+        message = f"the guard, Headgate's plug-in for Spark, does not compile for PySpark {version('pyspark')} and `{iceberg_jar.name}`; install the versions that Headgate requires:\n{said}"
         raise ToolchainError(message)
 
 

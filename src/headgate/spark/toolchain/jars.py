@@ -106,7 +106,7 @@ def _hold_to_checksum(jar: Jar, found: Path) -> None:
     if actual != jar.sha256:
         message = (
             f"`{jar.file_name}` does not have the expected checksum: its SHA-256 is {actual} and should be {jar.sha256}; "
-            "the file was not installed, find out why it differs"
+            "the file was not installed; find out why it differs, or download it again"
         )
         raise ToolchainError(message)
 

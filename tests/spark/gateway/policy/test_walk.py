@@ -309,7 +309,7 @@ class TestCompressedPlans:
     def test_forbidden_content_in_a_compressed_plan_is_refused(self) -> None:
         with pytest.raises(RequestRefusedError, match="`MapPartitions`"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(relations.Relation(map_partitions={"input": a_range()})))
-        with pytest.raises(RequestRefusedError, match="a stream writes to a sink that is not allowed"):
+        with pytest.raises(RequestRefusedError, match="the streaming query writes to a sink that is not allowed"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(commands.Command(write_stream_operation_start={}), kind=2))
 
     def test_a_decompression_bomb_is_refused_at_the_size_bound(self) -> None:

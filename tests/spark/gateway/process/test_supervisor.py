@@ -91,7 +91,7 @@ def test_a_killed_gateway_serves_again_with_new_sessions(scene: Scene) -> None:
         assert process.pid != first
         assert scene.backend.names().count("Config") == 2
         assert len(scene.spark.sessions) == 1
-        assert scene.said[-1] == "the gateway serves again"
+        assert scene.said[-1] == "the Spark gateway serves again"
 
 
 def test_a_running_statement_fails_as_unavailable_when_the_gateway_is_killed(scene: Scene) -> None:

@@ -5,19 +5,17 @@ from typing import Final
 from headgate.spark.gateway.policy import user_code
 
 _PATH = "a file path can be used only through a connection that a pipeline declares; use a table instead"
-_ML = "machine-learning commands load classes and files by name; train in your program on rows from `toPandas()`"
+_ML = "machine-learning commands load classes and files by name; train the model in your program, on rows from `toPandas()`"
 _PIPELINE = (
-    "declarative pipelines run code and create tables without a plan to check; define a Headgate pipeline instead"
+    "declarative pipelines run code and create tables that Headgate cannot check; define a Headgate pipeline instead"
 )
-_LISTENERS = (
-    "a listener on the server is user code that runs beside the driver; poll `lastProgress` of the query instead"
-)
+_LISTENERS = "a listener on the server is user code, which Headgate does not run; read `lastProgress` of the streaming query instead"
 _PLACE = "Headgate chooses where a table is stored; leave `path` and `options` out"
-_USE = "the gateway rewrites it as a SQL statement before the check; use `USE` or `SET CATALOG` in SQL instead"
+_USE = "Headgate allows the change of the current catalog or database only in SQL; use `USE` or `SET CATALOG` instead"
 _CACHE = "all sessions share the cached data; use `uncacheTable` for single tables instead"
 _OPAQUE = "Headgate cannot check what an extension contains; use a PySpark 4.1 client without extensions"
 _RESOURCES = "the operator manages the resources of the cluster; leave resource requests and profiles out"
-_JVM = "only JVM clients send it; use a PySpark 4.1 client"
+_JVM = "only Scala and Java clients send it; use a PySpark 4.1 client"
 _GLOBAL_VIEW = "all sessions share global temporary views; use a temporary view instead"
 
 REFUSED: Final = {
@@ -51,8 +49,8 @@ REFUSED: Final = {
     "PipelineCommand.DefineSqlGraphElements": _PIPELINE,
     "PipelineCommand.GetQueryFunctionExecutionSignalStream": _PIPELINE,
     "PipelineCommand.StartRun": _PIPELINE,
-    "Plan.CompressedOperation": "the gateway decompresses a plan once, before the check; compress it only once",
-    "Read.DataSource.predicates": "databases are read only through a declared connection, without predicates; use `where` instead",
+    "Plan.CompressedOperation": "the request is compressed twice; compress it only once",
+    "Read.DataSource.predicates": "external databases are read only through a declared connection, without predicates; use `where` instead",
     "RefreshByPath": _PATH,
     "ResourceProfile": _RESOURCES,
     "SetCurrentCatalog": _USE,
@@ -63,7 +61,7 @@ REFUSED: Final = {
     "StreamingQueryManagerCommand.StreamingQueryListenerCommand": _LISTENERS,
     "StreamingQueryManagerCommand.list_listeners": _LISTENERS,
     "TaskResourceRequest": _RESOURCES,
-    "Unknown": "it has no meaning in a plan; use a PySpark 4.1 client",
+    "Unknown": "it has no meaning in a query; use a PySpark 4.1 client",
     "WriteStreamOperationStart.continuous_checkpoint_interval": "a running continuous query cannot be checked again; use the trigger `processingTime`",
     "WriteStreamOperationStart.path": _PATH,
     "google.protobuf.Any": _OPAQUE,

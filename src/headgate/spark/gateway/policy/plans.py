@@ -43,7 +43,7 @@ def _unpack_plan(plan: Any, most: int) -> None:
     operation = plan.compressed_operation
     if operation.compression_codec != base.COMPRESSION_CODEC_ZSTD:
         raise RequestRefusedError(
-            "the compression codec of the plan is unknown; use zstd or send the plan uncompressed"
+            "the request is compressed with an unknown codec; use zstd, or send the request uncompressed"
         )
     data = _decompress(operation.data, most)
     try:
@@ -52,9 +52,11 @@ def _unpack_plan(plan: Any, most: int) -> None:
         elif operation.op_type == _OPERATION.OP_TYPE_COMMAND:
             plan.command.CopyFrom(parse_message(commands.Command, data))
         else:
-            raise RequestRefusedError("the type of the compressed plan is unknown; use a PySpark 4.1 client")
+            raise RequestRefusedError("the type of the compressed request is unknown; use a PySpark 4.1 client")
     except DecodeError:
-        raise InvalidRequestError("the compressed plan is not a valid Spark Connect message; send it again") from None
+        raise InvalidRequestError(
+            "the compressed request is not a valid Spark Connect message; send it again, with a PySpark 4.1 client"
+        ) from None
 
 
 def _decompress(data: bytes, most: int) -> bytes:
@@ -62,11 +64,13 @@ def _decompress(data: bytes, most: int) -> bytes:
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:
             plan = reader.read(most + 1)
     except (zstandard.ZstdError, MemoryError):
-        raise InvalidRequestError("the compressed plan cannot be decompressed as zstd; send it again") from None
+        raise InvalidRequestError(
+            "the request cannot be decompressed as zstd; send it again, with a PySpark 4.1 client"
+        ) from None
     if len(plan) <= most:
         return plan
     if most < MAX_PLAN_BYTES:
         raise LargePlanError
     raise TooLargeError(
-        f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB after decompression; put its data into a table"
+        f"the request is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB after decompression; write its rows to a table first"
     )

@@ -60,7 +60,9 @@ def find_references(messages: Iterable[tuple[str, Any]]) -> References:
             found.local_rows.append(message)
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
     if len(found.unseen) + len(found.probes) > _MOST:
-        raise RequestRefusedError(f"the request refers to more than {_MOST} plans that nothing uses; leave them out")
+        raise RequestRefusedError(
+            f"the request refers to more than {_MOST} other DataFrames that it does not use; create the DataFrame again without them, or use a PySpark 4.1 client"
+        )
     return found
 
 

@@ -86,7 +86,7 @@ def _stream(message: Any, reader: RequestingCaller) -> None:
         reader.caller.run is None or not reader.may_touch(reader.caller, "path.checkpoint", place)
     ):
         raise RequestRefusedError(
-            "Headgate chooses where a stream keeps its checkpoint; leave `checkpointLocation` out"
+            "the option `checkpointLocation` is not allowed, because Headgate chooses where a streaming query keeps its checkpoint; leave the option out"
         )
 
 
@@ -95,23 +95,27 @@ def _check_stream(source: Any, reader: RequestingCaller) -> None:
         check_stream_source(source)
         return
     if not source.schema:
-        raise RequestRefusedError("a stream of files has no schema; set its columns with `schema`")
+        raise RequestRefusedError("the streaming read of files has no schema; set its columns with `schema`")
     _check_files(source, reader, options.FILE_STREAM)
 
 
 def _check_table(source: Any) -> None:
     """Allow a run to read a table of a database by the name of a connection; the guard decides whether the run may use it."""
     if source.paths:
-        raise RequestRefusedError("a read of a database has a path; name the table in the option `dbtable` instead")
+        raise RequestRefusedError(
+            "the read of an external database has a path; name the table in the option `dbtable` instead"
+        )
     if source.schema:
-        raise RequestRefusedError("a read of a database has a schema; leave it out, the columns are those of the table")
-    check_options(source.options, options.DATABASE_READ, "option of a database")
+        raise RequestRefusedError(
+            "the read of an external database has a schema; leave the schema out, the columns are those of the table"
+        )
+    check_options(source.options, options.DATABASE_READ, "option of an external database")
 
 
 def _check_files(message: Any, reader: RequestingCaller, allowed: frozenset[str] = options.FILE_READ) -> None:
     if reader.caller.run is None:
         raise RequestRefusedError(
-            "`Read.DataSource` is not allowed: only a run of a pipeline reads files and databases, through the connections "
+            "`Read.DataSource` is not allowed: only a run of a pipeline reads files and external databases, through the connections "
             "that it declares; read a table with `spark.table` instead"
         )
     if message.format not in options.FILE_FORMATS:
@@ -140,7 +144,9 @@ def _query(*fields: str) -> Rule:
 
     def rule(message: Any, _reader: RequestingCaller) -> None:
         if not all(getattr(message, field).HasField("root") for field in fields):
-            raise RequestRefusedError("a command cannot be analysed; analyse a query instead")
+            raise RequestRefusedError(
+                "`schema`, `explain` and other analyses work on a query, and the request has a command; analyse a query instead"
+            )
 
     return rule
 
@@ -189,14 +195,16 @@ def _write(message: Any, reader: RequestingCaller) -> None:
 def _check_written_table(message: Any) -> None:
     _check_plain(message)
     if message.partitioning_columns:
-        raise RequestRefusedError("a table of a database has no partitions to write; leave `partitionBy` out")
-    check_options(message.options, options.DATABASE_WRITE, "option of a database")
+        raise RequestRefusedError(
+            "a table of an external database cannot be partitioned by Spark; leave `partitionBy` out"
+        )
+    check_options(message.options, options.DATABASE_WRITE, "option of an external database")
 
 
 def _check_plain(message: Any) -> None:
     if message.sort_column_names or message.HasField("bucket_by") or message.clustering_columns:
         raise RequestRefusedError(
-            "a write to files or a database cannot sort, bucket or cluster; leave `sortBy`, `bucketBy` and `clusterBy` out"
+            "a write to files or an external database cannot sort, bucket or cluster; leave `sortBy`, `bucketBy` and `clusterBy` out"
         )
 
 
@@ -241,7 +249,7 @@ def _chunked_artifact(message: Any, _reader: RequestingCaller) -> None:
     _check_artifact_name(message.name)
     if not message.initial_chunk.data:
         raise RequestRefusedError(
-            "the first chunk of an artifact is empty; put the first bytes of the artifact into it"
+            "the first chunk of an artifact of the upload is empty; put the first bytes of the artifact into the chunk"
         )
 
 
@@ -260,10 +268,12 @@ def _tags(message: Any, _reader: RequestingCaller) -> None:
     for tag in message.tags:
         if not _TAG.fullmatch(tag):
             raise RequestRefusedError(
-                "an operation tag is empty, too long or has commas or line breaks; use 1 to 128 other characters"
+                "an operation tag is empty, longer than 128 characters, or has a comma or a line break; use 1 to 128 other characters"
             )
         if "_Session_" in tag or tag.startswith("SparkConnect"):
-            raise RequestRefusedError("an operation tag contains a word that Spark reserves; choose another tag")
+            raise RequestRefusedError(
+                "an operation tag contains `_Session_` or begins with `SparkConnect`, which Spark reserves; choose another tag"
+            )
 
 
 def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
@@ -271,7 +281,7 @@ def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
         for key in keys(message):
             if key not in config_keys.SETTABLE:
                 raise RequestRefusedError(
-                    f"the configuration key `{key}` cannot be changed by users; leave it unchanged"
+                    f"the configuration key `{key}` cannot be changed by users; leave it unchanged, or ask the operator"
                 )
 
     return rule

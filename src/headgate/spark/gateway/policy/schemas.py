@@ -16,7 +16,7 @@ _MAX_NESTING: Final = 200
 _NOTE: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _USER_DEFINED: Final = "user-defined types are not allowed: they load classes by name; use a built-in type"
 _NO_DEFAULT: Final = (
-    "a schema in a request must not set a column default; leave the default out and use `coalesce` instead"
+    "the schema sets the default of a column, which is not allowed; leave the default out and use `coalesce` instead"
 )
 
 
@@ -40,7 +40,7 @@ def _check_nesting(text: str) -> None:
             levels = max(levels + (1 if sign == opening else -1), 0)
             if levels > _MAX_NESTING:
                 raise RequestRefusedError(
-                    f"the schema nests types or comments more than {_MAX_NESTING} levels deep; use fewer levels"
+                    f"the schema nests types or SQL comments (`/*`) more than {_MAX_NESTING} levels deep; use fewer levels"
                 )
 
 
@@ -78,5 +78,5 @@ def _check_keys(keys: Iterable[str]) -> None:
     for key in keys:
         if key not in METADATA_KEYS and not _NOTE.fullmatch(key):
             raise RequestRefusedError(
-                f"the column metadata key `{key}` is not allowed; use lower-case letters, digits, `_` and `-`"
+                f"the column metadata key `{key}` is not allowed; use lower-case letters, digits, `_` and `-`, and begin with a letter"
             )

@@ -18,10 +18,10 @@ def check_stream_source(source: Any) -> None:
     """Raise `RequestRefusedError` unless the source generates its rows itself: other streams read tables by name."""
     if source.format != "rate":
         raise RequestRefusedError(
-            f"a stream cannot read the format `{source.format}`; read a table with `readStream.table`, or use `rate`"
+            f"a streaming query cannot read the format `{source.format}`; read a table with `readStream.table`, or use `rate`"
         )
     if source.paths or source.schema:
-        raise RequestRefusedError("a stream of the format `rate` has a path or schema; leave both out")
+        raise RequestRefusedError("the streaming read of the format `rate` has a path or schema; leave both out")
     check_options(source.options, options.RATE_READ, "option of the `rate` source")
 
 
@@ -38,11 +38,15 @@ def check_stream_sink(start: Any) -> str | None:
     if start.HasField("table_name"):
         check_name(start.table_name)
         if sink not in _TABLE_SINKS:
-            raise RequestRefusedError("a stream writes to a table in a format other than Iceberg; leave the format out")
+            raise RequestRefusedError(
+                "the streaming query writes to a table in a format other than Iceberg; leave the format out"
+            )
     elif sink not in _OTHER_SINKS:
-        raise RequestRefusedError("a stream writes to a sink that is not allowed; use `toTable`, `memory` or `noop`")
+        raise RequestRefusedError(
+            "the streaming query writes to a sink that is not allowed; use `toTable`, or the format `memory` or `noop`"
+        )
     places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
     if len(places) > 1:
-        raise RequestRefusedError("`checkpointLocation` is set more than once; set it once")
-    check_options(start.options, options.TABLE_WRITE | {_CHECKPOINT}, "option of a stream's sink")
+        raise RequestRefusedError("the option `checkpointLocation` is set more than once; set it once")
+    check_options(start.options, options.TABLE_WRITE | {_CHECKPOINT}, "option of a streaming query's sink")
     return places[0] if places else None

@@ -67,8 +67,12 @@ def check_length(field: FieldDescriptor, value: Any) -> None:
     """Raise `RequestRefusedError` if a text of the field is too long, or the field has too many values."""
     length, count = find_bounds(field)
     if count is not None and len(value) > count:
-        raise RequestRefusedError(f"the request has more than {count:,} `{field.name}`; send fewer in one request")
+        raise RequestRefusedError(
+            f"the field `{field.name}` of the request has more than {count:,} values; send fewer values in one request"
+        )
     if length is None:
         return
     if any(len(text) > length for text in (value if field.is_repeated else (value,))):
-        raise RequestRefusedError(f"`{field.name}` is longer than {length:,} characters; shorten it")
+        raise RequestRefusedError(
+            f"a string in the field `{field.name}` of the request is longer than {length:,} characters; shorten the string"
+        )

@@ -21,13 +21,15 @@ def check_decimal(number: str) -> None:
     exponent = _EXPONENT.search(number)
     is_far = exponent is not None and (len(exponent[1]) > len(str(_MAX_DIGITS)) or int(exponent[1]) > _MAX_DIGITS)
     if is_far or len(number) > _MAX_DIGITS:
-        raise RequestRefusedError(f"a decimal number has more than {_MAX_DIGITS:,} digits; use fewer digits")
+        raise RequestRefusedError(
+            f"a decimal number in the request has more than {_MAX_DIGITS:,} digits; use fewer digits"
+        )
 
 
 def check_name(name: str) -> None:
     """Raise `RequestRefusedError` if the name of a table, view or database could be a path."""
     if len(name) > MAX_NAME:
-        raise RequestRefusedError(f"the name of a table has more than {MAX_NAME:,} characters; use a shorter one")
+        raise RequestRefusedError(f"the name of a table has more than {MAX_NAME:,} characters; use a shorter name")
     if any(character in name for character in _NOT_IN_A_NAME):
         raise RequestRefusedError(
             f"`{name}` is not the name of a table, view or database: it contains `/`, `\\`, `:` or `#`; a path can be used "

@@ -15,7 +15,7 @@ from headgate.spark.gateway.wire_format import MAX_PARTS, TOO_MANY_PARTS
 
 MAX_DEPTH = 1024
 """The limit of levels of nested messages; the same as Spark's own."""
-TOO_DEEP: Final = f"the plan is nested more than {MAX_DEPTH} levels deep; split it into temporary views"
+TOO_DEEP: Final = f"the DataFrame is nested more than {MAX_DEPTH} levels deep; divide it with temporary views, or write a part of it to a table first"
 _LOOKS: Final = 4096
 """The number of messages between two checks of the time limit."""
 

@@ -11,7 +11,7 @@ from headgate.spark.tls_files import no_password, read_stamps
 
 log = logging.getLogger(__name__)
 
-_UNUSABLE: Final = "the new certificate `%s` with its key cannot be used (%s); the gateway keeps the previous one"
+_UNUSABLE: Final = "the new certificate `%s` with its key cannot be used (%s), so the gateway keeps the previous one; correct the files"
 
 
 class CertificateError(Exception):
@@ -28,7 +28,9 @@ class Certificates:
         try:
             self._first = self._read()
         except (OSError, ValueError) as error:
-            raise CertificateError(f"the certificate `{certificate}` with its key cannot be used: {error}") from None
+            raise CertificateError(
+                f"the certificate `{certificate}` with its key cannot be used ({error}); correct the files"
+            ) from None
 
     def credentials(self) -> grpc.ServerCredentials:
         """Return the credentials for a secure port."""

@@ -100,7 +100,7 @@ class GatewayProcess:
             await self._terminate(0)
             if isinstance(error, TimeoutError):
                 raise GatewayProcessError(
-                    f"the gateway did not begin to serve within {_START_WITHIN:.0f} s; see its log"
+                    f"the Spark gateway did not begin to serve within {_START_WITHIN:.0f} s; see the log of the gateway"
                 ) from None
             raise
         self._told = replace(self._told, port=ready.port, inner_port=ready.inner_port)
@@ -110,12 +110,12 @@ class GatewayProcess:
 
     async def _supervise(self) -> None:
         supervisor = Supervisor(self._launch, (GatewayProcessError, OSError), _BACK_OFF, self._say)
-        await supervisor.keep_up(lambda: self._process, self._handle_end, lambda: "the gateway serves again")
+        await supervisor.keep_up(lambda: self._process, self._handle_end, lambda: "the Spark gateway serves again")
 
     def _handle_end(self, code: int) -> str:
         self.state = GatewayState.DOWN
         self._died()
-        return f"the gateway exited (code {code}) and its sessions are lost; restarting it"
+        return f"the Spark gateway exited (code {code}), so its sessions are lost; Headgate restarts it"
 
     async def _terminate(self, within: float) -> None:
         process = self._process
@@ -154,7 +154,7 @@ async def _ready(process: Process) -> ProcessReady:
     try:
         ready = TypeAdapter(ProcessReady).validate_json(line)
     except ValidationError:
-        raise GatewayProcessError("the gateway exited during its start; see its log") from None
+        raise GatewayProcessError("the Spark gateway exited during its start; see the log of the gateway") from None
     if ready.error:
         raise GatewayProcessError(ready.error)
     return ready
