@@ -193,10 +193,10 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
         lambda m: _columns(m).append(_column(1, "z", "long")),
         "two columns of a schema have the same id",
     ),
-    "a large fixed": (_typed(f"fixed[{2**31}]"), "the type of the column `typed`"),
-    "a large scale": (_typed(f"decimal(9, {2**31})"), "the type of the column `typed`"),
-    "a geography with an unknown algorithm": (_typed("geography('a', 'nonsense')"), "the type of the column `typed`"),
-    "a geometry with a bracket": (_typed("geometry('a)b')"), "the type of the column `typed`"),
+    "a large fixed": (_typed(f"fixed[{2**31}]"), "the column `typed` has a type"),
+    "a large scale": (_typed(f"decimal(9, {2**31})"), "the column `typed` has a type"),
+    "a geography with an unknown algorithm": (_typed("geography('a', 'nonsense')"), "the column `typed` has a type"),
+    "a geometry with a bracket": (_typed("geometry('a)b')"), "the column `typed` has a type"),
     "a snapshot with the id that means none": (_main(-1), "not the snapshot of the branch `main`"),
     "a main branch without a current snapshot": (
         lambda m: m.pop("current-snapshot-id"),
@@ -211,10 +211,10 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
     "a number in a summary": (_summary(5), "`said` in the summary"),
     "nothing in a summary": (_summary(None), "`said` in the summary"),
     "an object in a summary": (_summary({"a": "b"}), "`said` in the summary"),
-    "a snapshot log that goes back": (_earlier("snapshot-log", 60_001), "two times in a log"),
-    "a metadata log that goes back": (_earlier("metadata-log", 60_001), "two times in a log"),
-    "a log with the smallest time": (_earlier("snapshot-log", -(2**63)), "two times in a log"),
-    "an early update": (lambda m: m.update({"last-updated-ms": 1}), "two times in a log"),
+    "a snapshot log that goes back": (_earlier("snapshot-log", 60_001), "two times in `snapshot-log` or `metadata-log`"),
+    "a metadata log that goes back": (_earlier("metadata-log", 60_001), "two times in `snapshot-log` or `metadata-log`"),
+    "a log with the smallest time": (_earlier("snapshot-log", -(2**63)), "two times in `snapshot-log` or `metadata-log`"),
+    "an early update": (lambda m: m.update({"last-updated-ms": 1}), "two times in `snapshot-log` or `metadata-log`"),
 }
 """Metadata that PyIceberg accepts and Java does not, with the words of the refusal."""
 

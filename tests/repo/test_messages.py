@@ -40,6 +40,15 @@ def test_strings_of_scala_that_are_added_up_are_one_message() -> None:
     assert list(scala_messages(source)) == ["the plan is too large: $size"]
 
 
+def test_strings_in_an_expression_of_a_scala_string_do_not_end_it() -> None:
+    source = 'refuse(s"the line `${line.mkString(" ")}` is wrong", "it is not a list")'
+
+    assert list(scala_messages(source)) == [
+        'the line `${line.mkString(" ")}` is wrong',
+        "it is not a list",
+    ]
+
+
 def test_a_sample_holds_faults_alone_and_is_drawn_by_its_seed() -> None:
     found = [*messages(), Message("a.py", "say", "all is well")]
 

@@ -77,7 +77,7 @@ def _open(path: str) -> None:
         else:
             os.close(os.open(path, os.O_RDONLY))
     except FileNotFoundError as error:
-        raise PermissionError(errno.EACCES, "the forbidden file does not exist, which counts as refused") from error
+        raise PermissionError(errno.EACCES, "no file") from error
 
 
 def _find_unlisted_port(ports: tuple[int, ...]) -> int:

@@ -41,4 +41,4 @@ def test_a_driver_ends_if_a_class_does_not_have_the_method_that_the_agent_change
     )
 
     assert ended.returncode == status, ended.stderr
-    assert ("it has no method that Headgate changes" in ended.stderr) is agent
+    assert ("the class has no method that Headgate changes" in ended.stderr) is agent

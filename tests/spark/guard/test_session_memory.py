@@ -260,7 +260,7 @@ def test_a_clone_counts_as_a_session(lake: DriverHarness) -> None:
     generation, clones = lake.driver.generation, list[ConnectSession]()
 
     # PySpark raises the error of a clone as gRPC's error.
-    with pytest.raises((PySparkException, grpc.RpcError), match="what your sessions keep in Spark"):
+    with pytest.raises((PySparkException, grpc.RpcError), match="your Spark sessions with their temporary views"):
         clones.extend(keep_in_clone(lake, number) for number in range(60))
     assert clones[0].table("rows0").count() == 20
     for clone in clones:

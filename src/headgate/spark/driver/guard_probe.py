@@ -52,7 +52,7 @@ async def require_guarded(address: str, token: str) -> None:
         )
     if _sql_state(error) != REFUSED_STATE:
         raise GuardProbeError(
-            f"the Spark driver failed at a statement without a user, which Headgate's guard should refuse: {error.details()}"
+            f"the Spark driver failed at a statement without a user, which Headgate's guard should refuse ({error.details()}); check the memory and load of the machine"
         ) from error
 
 

@@ -159,7 +159,7 @@ class Gateway:
                 admitted, binding = await self._admit(rpc, call, await _only(requests), share)
                 binding.checkpoints.admit(admitted.request, admitted.references.named)
                 return await self._answer(rpc, call, admitted, binding)
-        raise AssertionError("an aborted call does not continue")
+        raise AssertionError("internal error: an aborted call continued; report it")
 
     async def _answer(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
         if rpc is RELEASE_SESSION:
@@ -206,7 +206,7 @@ class Gateway:
                         return await self._upload(rpc, call, requests, upload, share)
                 finally:
                     upload.cancel()
-        raise AssertionError("an aborted call does not continue")
+        raise AssertionError("internal error: an aborted call continued; report it")
 
     async def refuse(self, name: str, context: CallContext) -> None:
         """Refuse a call that is not in the allow list."""

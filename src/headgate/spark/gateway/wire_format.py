@@ -53,7 +53,7 @@ def _require_few_records(descriptor: Descriptor, data: bytes) -> None:
     try:
         _scan(descriptor, data)
     except IndexError:
-        raise DecodeError("the request is truncated: its bytes end within a field") from None
+        raise DecodeError("the request is truncated: its bytes end within a field; use a PySpark 4.1 client") from None
 
 
 def _scan(descriptor: Descriptor, data: bytes) -> None:
@@ -71,7 +71,9 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
         else:
             size, position = _varint(data, position)
             if position + size > end:
-                raise DecodeError("the request is malformed: a field is longer than its message")
+                raise DecodeError(
+                    "the request is malformed: a field is longer than its message; use a PySpark 4.1 client"
+                )
             number = tag >> 3
             if number not in inner:  # a string, bytes, or an unknown field
                 position += size
@@ -84,7 +86,7 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
         if records > _MAX_RECORDS:
             raise TooComplexError(TOO_MANY_PARTS)
         if position > end:
-            raise DecodeError("the request is malformed: a field is longer than its message")
+            raise DecodeError("the request is malformed: a field is longer than its message; use a PySpark 4.1 client")
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
@@ -99,12 +101,12 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
         shift += 7
         position += 1
         if shift > 63:  # noqa: PLR2004 (no number has more bits)
-            raise DecodeError("the request is malformed: a number has more than 64 bits")
+            raise DecodeError("the request is malformed: a number has more than 64 bits; use a PySpark 4.1 client")
     return value | byte << shift, position + 1
 
 
 def _skip_scalar(data: bytes, position: int, wire_type: int) -> int:
     size = _FIXED.get(wire_type)
     if size is None:  # a group, which no message of Spark has
-        raise DecodeError("the request is malformed: a field has an unknown wire type")
+        raise DecodeError("the request is malformed: a field has an unknown wire type; use a PySpark 4.1 client")
     return position + size if size else _varint(data, position)[1]

@@ -268,7 +268,11 @@ class StatementExecution:
         return StatementError(visible_words(error), state, condition)
 
     def _cancelled(self) -> StatementError:
-        return StatementError(f"the statement was cancelled: {self._why}", CANCELLED, "CANCELLED")
+        return StatementError(
+            f"the statement was cancelled: {self._why}; check what it has changed before you send it again",
+            CANCELLED,
+            "CANCELLED",
+        )
 
     def _interrupt(self) -> None:
         session = self._session

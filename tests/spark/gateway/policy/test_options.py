@@ -33,7 +33,7 @@ def spark(lake: DriverHarness) -> SparkSession:
     ("option", "value"), [(option, value) for option, values in OUT_OF_RANGE.items() for value in values]
 )
 def test_a_number_out_of_its_range_is_refused_in_a_read(spark: SparkSession, option: str, value: str) -> None:
-    message = f"option `{option}` of a table read must be a whole number from "
+    message = f"option `{option}` of table reads is out of range; use a whole number from "
 
     assert message in refusal(spark.read.option(option, value).table(FLIGHTS).collect)
     assert message in refusal(lambda: spark.sql(f"SELECT * FROM {FLIGHTS} WITH (`{option}` = '{value}')").collect())
@@ -46,7 +46,7 @@ def test_a_number_within_its_range_is_accepted(spark: SparkSession) -> None:
 
 
 def test_an_option_that_is_not_listed_is_refused_in_a_read(spark: SparkSession) -> None:
-    assert "option `path` of a table read is refused" in refusal(
+    assert "option `path` of table reads is refused" in refusal(
         spark.read.option("path", "/etc").table(FLIGHTS).collect
     )
 
@@ -54,10 +54,10 @@ def test_an_option_that_is_not_listed_is_refused_in_a_read(spark: SparkSession) 
 def test_a_number_out_of_its_range_is_refused_in_a_write(spark: SparkSession) -> None:
     writer = spark.range(1).writeTo("lake.raw.sized").option("target-file-size-bytes", "1")
 
-    assert "option `target-file-size-bytes` of a table write must be" in refusal(writer.create)
+    assert "option `target-file-size-bytes` of table writes is out of range" in refusal(writer.create)
 
 
 def test_a_rate_stream_has_at_most_a_thousand_partitions(spark: SparkSession) -> None:
     many = spark.readStream.format("rate").option("numPartitions", "100000000").load()
 
-    assert "must be a whole number from 1 to 1000" in refusal(lambda: many.schema)
+    assert "is out of range; use a whole number from 1 to 1000" in refusal(lambda: many.schema)

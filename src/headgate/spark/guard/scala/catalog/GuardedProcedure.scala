@@ -36,7 +36,7 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
   override def call(arguments: InternalRow): JavaIterator[Scan] = {
     val session = SparkSession.active
     val written = arguments.getString(parameters.indexWhere(_.name == "table"))
-    val named = Spark3Util.catalogAndIdentifier("the table of a procedure", session, written, catalog)
+    val named = Spark3Util.catalogAndIdentifier("procedure table", session, written, catalog)
     val table = ObjectNames.of(named.catalog, named.identifier)
     StatementContext.require(session, Procedures.needs(name, table, given(arguments)).toSet, name)
     ProcedureOptions.check(name, parameters.toSeq, arguments)

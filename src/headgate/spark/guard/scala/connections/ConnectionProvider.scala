@@ -10,7 +10,7 @@ import org.apache.spark.sql.jdbc.JdbcConnectionProvider
 
 /** The URL and the properties, with the password, of a database. They are in no plan and in no text. */
 final case class JdbcAccess(connection: String, url: String, properties: Map[String, String]) {
-  override def toString: String = s"access to $connection"
+  override def toString: String = s"JdbcAccess($connection)"
 }
 
 /**

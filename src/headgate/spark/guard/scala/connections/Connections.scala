@@ -57,7 +57,7 @@ final class Connections(session: SparkSession) {
   private def check(options: Map[String, String], list: OptionList): Unit = {
     val given = lowered(options)
     val written = if (isPlaced(given)) given -- places(named(options)).keys else given
-    list.check("an external database", written)
+    list.check("external databases", written)
     if (!written.get(Table).exists(Name.matches)) Refusal.because("the option `dbtable` of the external database is missing or does not name one table; write it as `schema.table`")
   }
 

@@ -37,11 +37,11 @@ object DriverMain {
   }
 
   private def line(input: BufferedReader): String =
-    Option(input.readLine()).getOrElse(throw new IllegalStateException("standard input ended before the empty line after the settings"))
+    Option(input.readLine()).getOrElse(throw new IllegalStateException("standard input ended before the empty line after the settings of the driver"))
 
   private def setProperty(line: String): Unit = line.split("=", 2) match {
     case Array(key, value) => System.setProperty(key, value)
-    case _ => throw new IllegalStateException("a line of standard input is not `key=value`")
+    case _ => throw new IllegalStateException("a setting of the driver on standard input is not written as `key=value`")
   }
 
   /**

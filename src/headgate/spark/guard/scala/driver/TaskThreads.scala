@@ -31,6 +31,6 @@ private[guard] object TaskThreads {
   private def stacks(tasks: Set[Long]): Seq[String] =
     of(tasks).toSeq.sorted.map { case (task, thread) =>
       val frames = Option(threads.getThreadInfo(thread, Depth)).fold(Array.empty[StackTraceElement])(_.getStackTrace)
-      frames.mkString(s"headgate: task $task is at ", "\n    ", "")
+      frames.mkString(s"headgate: the task $task was cancelled and still runs at ", "\n    ", "")
     }
 }

@@ -18,7 +18,7 @@ object Writes {
       case format: DataSourceRegister if AllowLists.fileFormats(format.shortName) =>
       case _ => Refusal.because("the format of the written files is not allowed; use `csv`, `json`, `parquet` or `text`")
     }
-    AllowLists.fileWriteOptions.check("a file write", write.options)
+    AllowLists.fileWriteOptions.check("file writes", write.options)
     write.options.foreach { case (key, value) => if (key.equalsIgnoreCase(Compression)) named(value) }
   }
 

@@ -44,7 +44,7 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
         change
       }
     }, 0)
-    if (!isChanged) throw new IllegalStateException("it has no method that Headgate changes")
+    if (!isChanged) throw new IllegalStateException("the class has no method that Headgate changes, so it is from another version of PySpark")
     writer.toByteArray
   }
 }

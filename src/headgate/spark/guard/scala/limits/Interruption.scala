@@ -29,7 +29,7 @@ object Interruption {
   private def isLoading: Boolean =
     StackWalker.getInstance.walk[Boolean](_.anyMatch(_.getMethodName == Initializer))
 
-  private def endTask(): Unit = throw new TaskKilledException("the task was killed, because its statement was cancelled")
+  private def endTask(): Unit = throw new TaskKilledException("the task was killed, because its statement was cancelled; run the statement again if you did not cancel it")
 
-  private def end(): Unit = throw new LimitExceeded("the statement was interrupted", LimitExceeded.Ended)
+  private def end(): Unit = throw new LimitExceeded("the statement was cancelled while Spark planned or ran it; run it again if you did not cancel it", LimitExceeded.Ended)
 }

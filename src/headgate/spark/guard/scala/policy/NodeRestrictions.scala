@@ -66,12 +66,12 @@ final class NodeRestrictions(session: SparkSession) {
   }
 
   private def read(relation: UnresolvedRelation): Unit =
-    AllowLists.readOptions.check("a table read", relation.clearWritePrivileges.options.asScala.toMap)
+    AllowLists.readOptions.check("table reads", relation.clearWritePrivileges.options.asScala.toMap)
 
   private def fileRead(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming) Streams.check(source) else listed("data source", Seq(source.format), AllowLists.fileFormats)
     source.userSpecifiedSchema.foreach(DataTypes.checkWritten)
-    if (source.isStreaming) Streams.options(source).check("a stream", source.options) else AllowLists.fileOptions.check("a file read", source.options)
+    if (source.isStreaming) Streams.options(source).check("streaming reads", source.options) else AllowLists.fileOptions.check("file reads", source.options)
   }
 
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {
@@ -87,7 +87,7 @@ final class NodeRestrictions(session: SparkSession) {
     options(writeOptions)
   }
 
-  private def options(write: Map[String, String]): Unit = AllowLists.writeOptions.check("a table write", write)
+  private def options(write: Map[String, String]): Unit = AllowLists.writeOptions.check("table writes", write)
 
   private def settable(properties: Map[String, String]): Unit =
     properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>

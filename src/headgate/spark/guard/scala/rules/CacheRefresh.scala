@@ -27,5 +27,5 @@ object CacheRefresh extends ColumnarRule with Logging {
 
   private def tried(refresh: () => Unit): () => Unit = () =>
     try refresh()
-    catch { case NonFatal(error) => logInfo(s"cached rows were dropped: ${error.getClass.getName}") }
+    catch { case NonFatal(error) => logInfo(s"cached rows of a written table were dropped, because they could not be read again: ${error.getClass.getName}; the write succeeded") }
 }

@@ -18,10 +18,8 @@ object EndedStatements {
 
   /** End the operation: its jobs, and the thread that plans it. */
   def end(spark: SparkContext, operation: Option[String], jobs: Seq[Int], reason: String): Unit = {
-    if (operation.forall(remember(_, reason))) {
-      val ended = operation.fold(s"the jobs ${jobs.mkString(", ")}")(id => s"the operation $id")
-      System.err.println(s"headgate: cancelled $ended: $reason")
-    }
+    if (operation.forall(remember(_, reason)))
+      System.err.println(operation.fold(s"headgate: cancelled the jobs ${jobs.mkString(", ")}: $reason")(id => s"headgate: cancelled the operation $id: $reason"))
     jobs.foreach(spark.cancelJob(_, reason))
     operation.foreach(DriverThreads.interrupt)
   }

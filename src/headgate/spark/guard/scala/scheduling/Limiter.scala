@@ -93,7 +93,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
       ending ++= (if (next.isEmpty) oldest(now) else next)
       ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now)) // a statement may have ignored its interrupt
       memory.leave()
-    } else if (memory.fullFor > Limiter.Stuck) halt("the memory of the Spark driver is still full")
+    } else if (memory.fullFor > Limiter.Stuck) halt("headgate: the memory of the Spark driver is still full after statements were cancelled; the driver shuts down, and Headgate restarts it")
   }
 
   /**
@@ -105,8 +105,8 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
     threads.contains(operation) || workload.operations(operation)
 
-  private def halt(why: String): Unit = {
-    System.err.println(s"headgate: $why, although statements were cancelled; the Spark driver is shutting down, and Headgate restarts it")
+  private def halt(message: String): Unit = {
+    System.err.println(message)
     Runtime.getRuntime.halt(Limiter.Halted)
   }
 
@@ -124,7 +124,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     val stuck = workload.held.filter(slot => ended.get(slot.work.job).exists(now - _ > Limiter.Stuck))
     if (workload.slots > 0 && stuck.size >= workload.slots)
       try TaskThreads.report(stuck.map(_.task).toSet)
-      finally halt("every processor of the Spark driver is still in use by cancelled tasks")
+      finally halt("headgate: cancelled tasks still use every processor of the Spark driver; the driver shuts down, and Headgate restarts it")
     ended.filterInPlace((job, since) => now - since < Limiter.Forgotten || workload.held.exists(_.work.job == job))
   }
 }
