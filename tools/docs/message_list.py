@@ -27,7 +27,7 @@ FOR_MACHINES: Final = frozenset(
 
 FEWEST_WORDS: Final = 3
 _CODE = re.compile(
-    r"\s*(?:<|SELECT |CREATE |DROP |INSERT |ALTER |UPDATE |DELETE FROM |WITH |CALL |[\^(]|[A-Z_]+ [A-Z_]+ )|.*[;{}]\n|.*\\[(d]"
+    r"\s*(?:<|SELECT |CREATE |DROP |INSERT |ALTER |UPDATE |DELETE FROM |WITH |CALL |[\^(]|[A-Z_]+ [A-Z_]+ )|.*[;{}]\n|.*\\[(dn]|if \(|\w+\[\] "
 )
 _SCALA = re.compile(r'//[^\n]*|/\*.*?\*/|"""(.*?)"""|"((?:\$\{[^}\n]*\}|[^"\\\n]|\\.)*)"', re.DOTALL)
 _JOINED = re.compile(r'"\s*\+\s*s?"')

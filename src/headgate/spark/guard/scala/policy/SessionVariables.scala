@@ -67,7 +67,7 @@ object SessionVariables {
 
   private def give(session: SparkSession, name: Identifier): Unit = StatementContext.sinceBegin(session) match {
     case Some(operation) => given.merge(manager(session), Map(key(name) -> operation.needs), (before, now) => add(before, now))
-    case None => Refusal.because("SET VARIABLE cannot run while its statement is only analyzed, as for a schema or `explain`; execute the statement")
+    case None => Refusal.because("the variable cannot be set while its statement is only analyzed, as for a schema or `explain`; execute the statement")
   }
 
   private def add(before: Map[String, Set[RequiredPrivilege]], now: Map[String, Set[RequiredPrivilege]]): Map[String, Set[RequiredPrivilege]] =
