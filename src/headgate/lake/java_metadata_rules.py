@@ -120,7 +120,7 @@ def _require_transform(transform: Transform[object, object], column: NestedField
     width = _width(transform)
     if width is not None and (width <= 0 or not has_width(width, 32)):
         raise InvalidMetadataError(
-            f"`{transform}` cannot be used: its number is not from 1 to 2147483647; choose another number"
+            f"`{transform}` cannot be used: its number must be above 0 and fit into 32 bits; choose another number"
         )
     if column is None or isinstance(transform, UnknownTransform | VoidTransform):
         return
