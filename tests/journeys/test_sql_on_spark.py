@@ -164,7 +164,7 @@ class TestAStatement:
         [
             ("cast(X'FF' AS STRING)", "make_valid_utf8"),
             ("INTERVAL '1' YEAR", "cast it to a string"),
-            ("array(" * 70 + "1" + ")" * 70, "flatten them"),
+            ("array(" * 70 + "1" + ")" * 70, "flatten the columns"),
         ],
     )
     def test_a_statement_with_unreadable_rows_says_what_to_select(self, owner: Person, value: str, advice: str) -> None:

@@ -102,7 +102,7 @@ def test_the_error_of_a_too_deeply_nested_answer_names_the_remedy() -> None:
     )
 
     for ask in asked:
-        with pytest.raises(SparkConnectException, match="flatten them") as raised:
+        with pytest.raises(SparkConnectException, match="flatten the columns") as raised:
             ask()
         assert raised.value.getSqlState() == "0A000"
 

@@ -135,7 +135,7 @@ class TestDriver:
 
         async def live() -> None:
             driver = Driver(replace(settings(toolchain, tmp_path, NOWHERE), guard_jar=hollow))
-            with pytest.raises(DriverError, match="the guard is not active"):
+            with pytest.raises(DriverError, match="guard is not active"):
                 await driver.start()
             assert driver.pid is None or not is_running(driver.pid)
 
