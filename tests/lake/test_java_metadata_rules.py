@@ -211,9 +211,18 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
     "a number in a summary": (_summary(5), "`said` in the summary"),
     "nothing in a summary": (_summary(None), "`said` in the summary"),
     "an object in a summary": (_summary({"a": "b"}), "`said` in the summary"),
-    "a snapshot log that goes back": (_earlier("snapshot-log", 60_001), "two times in `snapshot-log` or `metadata-log`"),
-    "a metadata log that goes back": (_earlier("metadata-log", 60_001), "two times in `snapshot-log` or `metadata-log`"),
-    "a log with the smallest time": (_earlier("snapshot-log", -(2**63)), "two times in `snapshot-log` or `metadata-log`"),
+    "a snapshot log that goes back": (
+        _earlier("snapshot-log", 60_001),
+        "two times in `snapshot-log` or `metadata-log`",
+    ),
+    "a metadata log that goes back": (
+        _earlier("metadata-log", 60_001),
+        "two times in `snapshot-log` or `metadata-log`",
+    ),
+    "a log with the smallest time": (
+        _earlier("snapshot-log", -(2**63)),
+        "two times in `snapshot-log` or `metadata-log`",
+    ),
     "an early update": (lambda m: m.update({"last-updated-ms": 1}), "two times in `snapshot-log` or `metadata-log`"),
 }
 """Metadata that PyIceberg accepts and Java does not, with the words of the refusal."""

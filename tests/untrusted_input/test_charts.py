@@ -62,7 +62,9 @@ def test_a_panic_of_the_library_ends_one_chart_alone(charts: Parsers, character:
 
 @pytest.mark.parametrize("document", [b"{}", b"no JSON", b"\xff", specification("a", mark={"type": "nosuch"})])
 def test_a_specification_that_the_library_refuses_is_unreadable(charts: Parsers, document: bytes) -> None:
-    with pytest.raises(UnreadableInputError, match="the rows cannot be drawn as a chart of the chosen type; choose another type"):
+    with pytest.raises(
+        UnreadableInputError, match="the rows cannot be drawn as a chart of the chosen type; choose another type"
+    ):
         draw(charts, document)
 
 

@@ -18,6 +18,8 @@ def require_valid(kind: str, make: Callable[[], T]) -> T:
         return make()
     except pydantic.ValidationError as error:
         fault = first_fault(error.errors(), None)
-        raise InvalidMetadataError(f"the {kind} metadata is not valid: {fault.sentence}; correct the metadata") from error
+        raise InvalidMetadataError(
+            f"the {kind} metadata is not valid: {fault.sentence}; correct the metadata"
+        ) from error
     except (ValidationError, ValueError, KeyError, TypeError) as error:
         raise InvalidMetadataError(f"the {kind} metadata is not valid: {error}; correct the metadata") from error

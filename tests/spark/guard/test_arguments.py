@@ -118,7 +118,7 @@ class TestOptionsOfFunctions:
 
     def test_options_of_a_function_that_are_not_constants_are_refused(self, lake: DriverHarness) -> None:
         spark = lake.session(READER)
-        assert "are not a constant map" in refusal(spark, "SELECT from_json('{}', 'a INT', map('mode', uuid()))")
+        assert "are not a map of literals" in refusal(spark, "SELECT from_json('{}', 'a INT', map('mode', uuid()))")
 
     def test_a_numeric_option_above_its_bound_is_refused(self, lake: DriverHarness) -> None:
         assert "from 1 to 20480" in refusal(
