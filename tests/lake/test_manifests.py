@@ -166,7 +166,9 @@ class TestContents:
         status, why = table.refusal(table.put("metadata/x.avro", avro(LIST, 1, number(length) + b"x" * 40)))
 
         assert status == 400
-        assert why.startswith("a manifest list cannot be read: a length in the file is negative, or extends beyond")
+        assert why.startswith(
+            "a manifest list cannot be read: a length in the Avro file is negative, or extends beyond"
+        )
 
     def test_a_decimal_before_the_fields_of_a_manifest_list_is_refused(self, table: Table) -> None:
         """PyIceberg skips such a decimal as if it had a length, so that its digits are read as the next fields."""
@@ -186,7 +188,7 @@ class TestContents:
         status, why = table.refusal(table.manifest_list(manifest))
 
         assert status == 400
-        assert why.startswith("a manifest cannot be read: a length in the file is negative, or extends beyond")
+        assert why.startswith("a manifest cannot be read: a length in the Avro file is negative, or extends beyond")
 
     @pytest.mark.parametrize("at", ["list", "manifest"])
     def test_a_decompression_bomb_is_refused_without_using_memory_of_the_server(self, table: Table, at: str) -> None:

@@ -75,8 +75,8 @@ def test_a_file_with_long_statistics_is_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "options", "fault"),
     [
-        (["a" * 17 * MEBIBYTE] * 4, {}, "a dictionary page takes more than 16 MiB"),
-        (["a" * 17 * MEBIBYTE], {"use_dictionary": False}, "a page takes more than 16 MiB"),
+        (["a" * 17 * MEBIBYTE] * 4, {}, "a dictionary page of the Parquet file takes more than 16 MiB"),
+        (["a" * 17 * MEBIBYTE], {"use_dictionary": False}, "a page of the Parquet file takes more than 16 MiB"),
     ],
     ids=["dictionary", "page"],
 )
