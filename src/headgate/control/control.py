@@ -127,7 +127,9 @@ class Control:
         """Return the facts of a past revision. Raises `NotFoundError` for a revision that does not exist yet."""
         newest = self.snapshot
         if revision > newest.revision:
-            raise NotFoundError(f"there is no revision {revision} yet; the newest is {newest.revision}")
+            raise NotFoundError(
+                f"the organization has no revision {revision} yet; its newest revision is {newest.revision}"
+            )
         return newest if revision == newest.revision else replay(self._store, revision).facts
 
     def past(self, revision: int) -> HistoricalView:
@@ -138,7 +140,7 @@ class Control:
         """Return the revision that was the newest at a time. Raises `NotFoundError` if there was none."""
         revision = self._store.revision_at(at)
         if not revision:
-            raise NotFoundError("the log has no revision that is as old as the requested time; choose a later time")
+            raise NotFoundError("the organization's log begins after the requested time; choose a later time")
         return revision
 
     def catch_up(self, head: Head | None = None) -> None:
@@ -279,7 +281,10 @@ class Control:
         facts = self.as_of(revision)
         entry = self._store.entry(revision)
         if entry is None:
-            raise NotFoundError(f"there is no revision {revision}")
+            raise NotFoundError(
+                f"the organization's log has no revision {revision}; choose a revision from 1 to "
+                f"{self.snapshot.revision}"
+            )
         return HistoricalView(self._start(self.models, facts), entry.at)
 
 
@@ -288,7 +293,7 @@ def _invalid_caller(missing: DenyReason) -> CommandError:
     if missing.code == SUSPENDED:
         return SuspendedError()
     if missing.code == "no-run":
-        return CallerGoneError("the run has ended, so its secret is no longer valid")
+        return CallerGoneError("the run has ended, so its secret is no longer valid; start a new run of its pipeline")
     return CallerGoneError("the token or session has expired or was revoked; log in again, or use another token")
 
 

@@ -40,9 +40,10 @@ def state_at(states: Iterable[State], revision: int) -> State:
             return state
         if last > revision:
             raise PastError(
-                f"revision {revision} is not stored separately from later revisions; the next available one is {last}"
+                f"revision {revision} is not stored separately from later revisions; use revision {last}, the next one that "
+                "is"
             )
-    raise PastError(f"there is no revision {revision} yet; the newest is {last}")
+    raise PastError(f"the facts have no revision {revision} yet; use revision {last}, the newest, or an earlier one")
 
 
 def in_force(state: State, known: Mapping[str, Model]) -> Models:

@@ -173,7 +173,7 @@ def test_a_run_that_was_refused_ends_with_its_reason(
     world: DeploymentHarness,
     pipeline: ResourceId,
 ) -> None:
-    put(world, "refused", pipeline, "refused", why="its run-as principal may not")
+    put(world, "refused", pipeline, "refused", why="the run-as principal of the pipeline may not")
 
-    with pytest.raises(ApiError, match="was refused: its run-as principal may not"):
+    with pytest.raises(ApiError, match="was refused: the run-as principal of the pipeline may not"):
         runs.attend("refused")

@@ -79,7 +79,7 @@ def test_the_password_prompt_does_not_show_the_passwords(monkeypatch: pytest.Mon
 def test_a_wrong_old_password_is_refused(name: str) -> None:
     done = run("auth", "change-password", "--password-stdin", stdin=f"a wrong password\n{NEW}\n")
 
-    assert str(done.exception) == "the old password is wrong"
+    assert str(done.exception) == "the old password is wrong; correct it and retry"
     assert log_in(name).exit_code == 0
 
 

@@ -108,7 +108,7 @@ class TestWhatCannotBeAsked:
             (("table.select", FLIGHTS, "--principal", MEMBER, "--role", "viewr"), "no model in force has a role `viewr`; did you mean `viewer`?"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--context", "kind"), "`kind` is not a parameter; write `WHAT=VALUE`"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--at", "soon"), "`soon` is not a time"),
-            (("table.select", FLIGHTS, "--principal", MEMBER, "--revision", "9"), "there is no revision 9 yet; the newest is 4"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--revision", "9"), "the facts have no revision 9 yet; use revision 4, the newest"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--model-file", "none.yaml"), "there is no file `none.yaml`"),
         ],
     )  # fmt: skip

@@ -50,7 +50,7 @@ def test_a_user_can_be_created_without_a_password(data: Path) -> None:
     ("words", "said"),
     [
         (("deployment-user", "create", "ann", "--without-password"), "taken"),
-        (("deployment-user", "create", "../ann", "--password-stdin"), "a login name must have"),
+        (("deployment-user", "create", "../ann", "--password-stdin"), "the login name is invalid; use 1 to"),
         (("deployment-user", "set-password", "nobody", "--password-stdin"), "no user"),
     ],
 )

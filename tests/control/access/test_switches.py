@@ -47,17 +47,18 @@ class TestSettings:
         assert world.do(CUSTOM, by=FOUNDER)
 
     @pytest.mark.parametrize(
-        ("place", "setting", "value"),
+        ("place", "setting", "value", "said"),
         [
-            (ROOT, "dream", "true"),
-            (ROOT, "source_roles", "true"),  # a setting of projects
-            ("project", "source_roles", "perhaps"),
+            (ROOT, "dream", "true", "the type `organization` has no setting `dream`; its settings are "),
+            # `source_roles` is a setting of projects.
+            (ROOT, "source_roles", "true", "the type `organization` has no setting `source_roles`; its settings are "),
+            ("project", "source_roles", "perhaps", "`source_roles` must be one of "),
         ],
     )
     def test_a_setting_or_value_that_the_model_does_not_name_is_refused(
-        self, place: str, setting: str, value: str
+        self, place: str, setting: str, value: str, said: str
     ) -> None:
-        onehouse().refuse(ChangeSetting(ResourceId(place), setting, value), InvalidError)
+        onehouse().refuse(ChangeSetting(ResourceId(place), setting, value), InvalidError, said)
 
     def test_a_setting_of_a_missing_resource_is_not_found(self) -> None:
         onehouse().refuse(ChangeSetting(ResourceId("nowhere"), "source_roles", "true"), NotFoundError, by=FOUNDER)
@@ -120,7 +121,7 @@ class TestRoles:
     @pytest.mark.parametrize("made", [nekt, y42, onehouse])
     def test_other_models_refuse_custom_roles(self, made) -> None:  # noqa: ANN001
         made().refuse(KEEPER, PermissionDeniedError, by=FOUNDER)
-        made().refuse(KEEPER, InvalidError, "no access model in force")
+        made().refuse(KEEPER, InvalidError, "do not support custom roles")
 
     def test_the_ownership_tree_beside_another_model_accepts_custom_roles(self) -> None:
         assert OrganizationHarness("nekt", tree="datamesh").do(KEEPER).custom_roles

@@ -10,5 +10,5 @@ def test_a_deeply_nested_list_is_refused_as_a_word() -> None:
     for _ in range(100_000):
         nested = [nested]
 
-    with pytest.raises(InvalidDocumentError, match="where a single word is needed"):
+    with pytest.raises(InvalidDocumentError, match="but a single value is needed"):
         word(nested)  # type: ignore[arg-type]

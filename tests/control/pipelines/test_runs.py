@@ -169,7 +169,7 @@ class TestBeginning:
         row = queue.do(start(queue.queued()))
 
         assert (row.state, row.ended, row.attempt) == ("refused", NOW, 0)
-        assert "its run-as principal may not do `table.select` on `lake.raw.flights`" in row.why
+        assert "the run-as principal of the pipeline may not do `table.select` on `lake.raw.flights`" in row.why
         assert RUN not in queue.control.snapshot.runs
         assert queue.store.document(SECRET, RUN) is None
 
@@ -231,7 +231,7 @@ class TestTakingOver:
     def test_reclaiming_a_lost_run_ends_its_attempt_and_queues_it_again(self) -> None:
         queue = Queue()
         begun = queue.begun()
-        queue.refused(ReclaimRun(begun), InvalidError, "is not lost")
+        queue.refused(ReclaimRun(begun), InvalidError, "cannot be taken over")
 
         row = queue.do(ReclaimRun(replace(begun, lease=NOW - 1)))
 
@@ -266,7 +266,7 @@ def test_a_caller_cannot_start_end_or_reclaim_a_run(command: Callable[[RunRow], 
     queue = Queue()
     row = queue.queued()
 
-    with pytest.raises(InvalidError, match="only the deployment itself"):
+    with pytest.raises(InvalidError, match="Headgate starts and ends runs itself"):
         queue.control.execute(command(row), Caller(OWNER))
 
 

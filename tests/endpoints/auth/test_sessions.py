@@ -180,7 +180,11 @@ class TestOnesOwnSessions:
 
         new = {"old": PASSWORD, "new": "a password of my own"}
         wrong = http.post("/api/v1/password", json={**new, "old": WRONG})
-        assert (*problem(wrong), wrong.json()["detail"]) == (401, "login-failed", "the old password is wrong")
+        assert (*problem(wrong), wrong.json()["detail"]) == (
+            401,
+            "login-failed",
+            "the old password is wrong; correct it and retry",
+        )
         assert problem(http.post("/api/v1/password", json={**new, "new": "short"})) == (422, "invalid")
         assert http.post("/api/v1/password", json=new).status_code == 204
         assert http.get("/api/v1/session").status_code == 200

@@ -184,7 +184,7 @@ class TestAnAttempt:
             carry_out(work)
 
         assert session.attempt.stop_reason is StopReason.REFUSED
-        assert "its run-as principal may not do" in session.attempt.refusal
+        assert "the run-as principal of the pipeline may not do" in session.attempt.refusal
 
     def test_a_stopped_attempt_does_not_start(self, carry_out: Any, session: FakeSession) -> None:
         with pytest.raises(InterruptedError):

@@ -167,7 +167,7 @@ class TestARun:
         organization.store.put_document(defined(DELAYS, cluster="big"))
         queued(organization, "r")
         with working(organization, Work(), room=lambda name: 4 * (name == "embedded")):
-            until(lambda: row(organization, "r").why.startswith("this deployment has no cluster `big`; "))
+            until(lambda: row(organization, "r").why.startswith("the operator has not configured the cluster `big`; "))
 
     def test_a_run_waits_until_spark_is_ready(self, clock: Clock) -> None:
         organization, ready = opened(clock), threading.Event()
@@ -361,7 +361,7 @@ class TestRights:
             ended(organization, "r", REFUSED)
             until(lambda: one.under_way == 0)
 
-        assert "its run-as principal may not do" in row(organization, "r").why
+        assert "the run-as principal of the pipeline may not do" in row(organization, "r").why
 
     def test_a_run_with_a_deleted_run_as_principal_waits(self, clock: Clock) -> None:
         organization = opened(clock)

@@ -88,7 +88,8 @@ class ChangeRole:
         old = _require_assignment(view, self.subject, self.role, place.id, self.reason)
         if _find_assignment(view, self.subject, self.new_role, place.id, self.reason) is not None:
             raise AlreadyExistsError(
-                f"this subject holds `{self.new_role}` on this resource already; revoke `{self.role}` instead"
+                f"the subject holds `{self.new_role}` on the resource already; revoke its assignment of `{self.role}` "
+                "instead of changing it"
             )
         changes = (
             RoleRevoked(self.subject, self.role, place.id, self.reason),
@@ -111,7 +112,7 @@ def _require_assignment(
     found = _find_assignment(view, subject, role, place, reason)
     if found is None:
         raise NotFoundError(
-            f"this subject has no assignment of `{role}` on this resource; "
-            "it may hold the role through a group, or on a parent resource"
+            f"the subject has no assignment of `{role}` on the resource; if it holds the role through a group or on a "
+            "parent resource, change that assignment"
         )
     return found

@@ -28,7 +28,7 @@ class DefineRole:
         model, custom = _catalogue(view)
         require_display_name(view, self.role)
         if not self.role.strip():
-            raise InvalidError("the name of the role is empty; choose a name")
+            raise InvalidError("the name of the role has no characters except spaces; choose a name")
         if self.role in model.roles and self.role not in custom.replaces:
             raise InvalidError(f"`{self.role}` is a role of the model `{model.name}`; choose another name")
         unknown = sorted(set(self.permissions) - custom.of)
@@ -51,7 +51,8 @@ class DeleteRole:
         view.require_action("organization.delete_role", view.root, given={"name": (self.role,)})
         model, custom = _catalogue(view)
         if self.role not in view.facts.custom_roles:
-            raise NotFoundError(f"the organization has no custom role `{self.role}`")
+            names = ", ".join(sorted(view.facts.custom_roles)) or "none"
+            raise NotFoundError(f"the organization has no custom role `{self.role}`; its custom roles are {names}")
         if view.caller is not None and len(view.facts.custom_roles) == 1 and _in_force(view, model, custom):
             raise InvalidError(
                 "the last custom role cannot be deleted while custom roles are in force; define another one first"
@@ -64,7 +65,9 @@ def _catalogue(view: CommandContext) -> tuple[Model, CustomRoles]:
     for model in view.models.values():
         if model.custom_roles is not None and model.name in view.facts.find_governing_models(view.root):
             return model, model.custom_roles
-    raise InvalidError("no access model in force in this organization supports custom roles")
+    raise InvalidError(
+        "the access models of the organization do not support custom roles; assign roles of the access model instead"
+    )
 
 
 def _in_force(view: CommandContext, model: Model, custom: CustomRoles) -> bool:

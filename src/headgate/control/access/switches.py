@@ -26,7 +26,12 @@ class ChangeSetting:
         view.require_action(f"{place.type}.set_{self.setting}", place.id, given={"mode": (self.value,)})
         known = [setting for model in view.models.values() if (setting := model.settings.get(self.setting))]
         if not any(setting.on == place.type for setting in known):
-            raise InvalidError(f"no access model in force has a setting `{self.setting}` on this type of resource")
+            names = {
+                name for model in view.models.values() for name, each in model.settings.items() if each.on == place.type
+            }
+            raise InvalidError(
+                f"the type `{place.type}` has no setting `{self.setting}`; its settings are {', '.join(sorted(names)) or 'none'}"
+            )
         values = tuple(dict.fromkeys(value for setting in known for value in setting.values))
         if self.value not in values:
             raise InvalidError(f"`{self.setting}` must be one of {', '.join(values)}, not `{self.value}`")

@@ -36,17 +36,19 @@ class FileRequest:
         """Any caller may, with a purpose, for an action that is not allowed to the caller already."""
         if view.caller is None or view.caller.run is not None:
             raise InvalidError(
-                "an access request must come from a user or a service principal, not from the deployment or a run"
+                "a run cannot request access; send the request with a token of a user or a service principal"
             )
         # Checked first: "already allowed" would be decided for the principal, not for the token.
         if is_narrowed(view.facts, view.caller):
             raise InvalidError("a narrowed token cannot file access requests; use a token that is not narrowed")
         if not self.purpose.strip():
-            raise InvalidError("the request has no purpose; add one")
+            raise InvalidError("the purpose of the access request is empty; give it in `purpose`")
         view.free_id(self.request)
         asked = AccessRequest(view.caller.principal, self.action, self.resource, _OPEN)
         if _is_allowed(view, asked):
-            raise InvalidError("the action is already allowed to you; no request is needed")
+            raise InvalidError(
+                f"the action `{self.action}` on the resource is already allowed to you; no request is needed"
+            )
         document = DocumentPut("request", self.request, {"name": self.title, "purpose": self.purpose})
         return CommandEffect((RequestFiled(self.request, asked.author, asked.action, asked.resource),), (document,))
 
@@ -104,7 +106,10 @@ def _for_the_caller(view: CommandContext, request: RequestId) -> tuple[AccessReq
     asked = view.facts.requests.get(request)
     missing = _find_assignable_fix(view, request, asked) if asked and asked.state == _OPEN else ()
     if asked is None or not missing:
-        raise NotFoundError(f"there is no open request `{request}` that you may approve or reject")
+        raise NotFoundError(
+            f"there is no open request `{request}` that you may approve or reject; `headgate request list` "
+            "shows the requests"
+        )
     return asked, missing
 
 

@@ -100,7 +100,7 @@ class EditAccess:
         """Require `access.edit`."""
         filed = _require_agreement(view, self.access, "access.edit")
         if not self.purpose.strip():
-            raise InvalidError("the access has no purpose; add one")
+            raise InvalidError("the purpose of the agreement is empty; give it in `purpose`")
         dates = _build_approval(view, self.access, filed, self.starts, self.ends) if filed.state == "approved" else ()
         return CommandEffect(dates, (_purpose(self.access, self.purpose),))
 
@@ -149,7 +149,10 @@ def _role(view: CommandContext, port: Resource) -> tuple[Model, str]:
     """Return the role that an agreement on the port assigns: the model bridges it to the tables of the port."""
     model = view.model_for(port.type, port.id)
     if not model.bridges:
-        raise InvalidError(f"the access model `{model.name}` does not support access agreements")
+        raise InvalidError(
+            f"the access model `{model.name}` does not support access agreements; request access to the "
+            "resource, or ask for a role on it"
+        )
     return model, model.bridges[0].role
 
 
@@ -157,7 +160,7 @@ def _build_approval(
     view: CommandContext, access: ResourceId, about: AccessRequested | Agreement, starts: float, ends: float | None
 ) -> tuple[Change, ...]:
     if ends is not None and ends <= starts:
-        raise InvalidError("the end of the access is not after its start; choose a later end")
+        raise InvalidError("the end of the agreement is not after its start; choose a later end")
     port = view.target(about.port)
     model, role = _role(view, port)
     given = RoleAssigned(about.consumer, role, port.id, model.name, view.actor, ends, starts, access)

@@ -27,7 +27,7 @@ class UnknownCallerError(Exception):
     """
 
     def __init__(self, addressed: Organization | None = None, *, is_suspended: bool = False) -> None:
-        super().__init__("the caller is unknown")
+        super().__init__("the token or session is unknown, expired or revoked; log in again, or use another token")
         self.addressed = addressed
         self.is_suspended = is_suspended
 

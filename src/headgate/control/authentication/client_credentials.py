@@ -16,7 +16,10 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, TokenId
 
-_WRONG = "the client id and secret are not the id and a valid token of a service principal"
+_WRONG = (
+    "the client id and secret are not the id and a valid token of a service principal; send the service principal's "
+    "id with one of its tokens that has not expired"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,8 @@ class LinkSubject:
         """Require that the deployment links them, after it has verified the login at the provider."""
         if view.caller is not None:
             raise InvalidError(
-                "only the deployment itself may link a user to a provider, after a login at the provider"
+                "Headgate links a user to an account at the OpenID Connect provider when the user logs in there; log in at "
+                "the provider"
             )
         mine = {"principal": self.principal}
         return CommandEffect(
@@ -156,4 +157,7 @@ def _build_session_erasures(sessions: Iterable[str]) -> tuple[DocumentPut, ...]:
 
 def _oneself(view: CommandContext, principal: PrincipalId) -> None:
     if view.caller is not None and view.caller.principal != principal:
-        raise InvalidError("a user may change only their own password and sessions")
+        raise InvalidError(
+            "users may change only their own password and sessions; log in as the user whose password or "
+            "sessions you want to change"
+        )

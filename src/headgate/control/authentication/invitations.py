@@ -68,7 +68,10 @@ class Invite:
         """Require the privileges for adding a user with that role."""
         new = self.invitation
         if view.caller != new.by or new.by.run is not None:
-            raise InvalidError("an invitation can be created only by a user in their own name, not by a run")
+            raise InvalidError(
+                "an invitation can be created only by a user in their own name, not by a run; log in, and "
+                "create it in your own name"
+            )
         AddPrincipal(PrincipalId(new.id), new.id, new.role, new.place).decide(view)
         return CommandEffect((), (DocumentPut("invitation", new.id, new.document, new=True),))
 

@@ -26,7 +26,7 @@ from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, St
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 
-_WRONG = "the login name or the password is wrong"
+_WRONG = "the login name or the password is wrong; check both and log in again"
 _LONGEST = 200
 
 
@@ -113,7 +113,9 @@ class UserAccounts:
         found = self._store.document("login", parse_existing_login(login))
         user = self.user(PrincipalId(found["principal"])) if found else None
         if user is None:
-            raise NotFoundError(f"there is no user with the login name `{login}`")
+            raise NotFoundError(
+                f"there is no user with the login name `{login}`; `headgate deployment-user list` shows the login names"
+            )
         return user
 
     def log_in(self, login: str, password: str, told: Mapping[str, str]) -> NewSession:
@@ -137,11 +139,14 @@ class UserAccounts:
         """
         user = self.user(session.principal)
         if user is None or user.login is None:
-            raise LoginError("your user has no password in this deployment, so it cannot be changed")
+            raise LoginError(
+                "your user has no password in this deployment; change your password at the OpenID Connect "
+                "provider where you log in"
+            )
         try:
             proved = self._verify_password(user.login, old, origin)
         except LoginError:
-            raise LoginError("the old password is wrong") from None
+            raise LoginError("the old password is wrong; correct it and retry") from None
         self._set(user, user.login, new, proved, stays=session)
 
     def set_password(self, user: User, new: str) -> None:

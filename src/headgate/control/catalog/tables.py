@@ -171,5 +171,8 @@ def _pipeline_of(view: CommandContext) -> Resource | None:
         return None
     run = view.facts.runs.get(view.caller.run)
     if run is None or run.pipeline not in view.facts.resources:
-        raise NotFoundError("the pipeline of the run was deleted")
+        raise NotFoundError(
+            "the pipeline of the run was deleted, so the run may no longer change tables; create the "
+            "pipeline again and run it"
+        )
     return view.facts.resources[run.pipeline]

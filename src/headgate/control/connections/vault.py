@@ -76,7 +76,8 @@ class Vault:
                 _sync(self.file.parent)
         except OSError as error:
             raise VaultError(
-                f"the key file of connection secrets, `{self.file}`, cannot be written: {error.strerror}"
+                f"the key file of connection secrets, `{self.file}`, cannot be written ({error.strerror}); check its "
+                "permissions and the disk, and retry"
             ) from error
 
     def _keys(self, *, make: bool = False) -> list[bytes]:
@@ -90,11 +91,13 @@ class Vault:
             ) from None
         except (OSError, ValueError) as error:
             raise VaultError(
-                f"the key file of connection secrets, `{self.file}`, cannot be read: {error}; restore it"
+                f"the key file of connection secrets, `{self.file}`, cannot be read ({error}); correct its permissions, or "
+                "restore the file from a backup"
             ) from error
         if not keys or any(len(key) != _KEY_BYTES for key in keys):
             raise VaultError(
-                f"a key in the key file of connection secrets, `{self.file}`, is not {_KEY_BYTES} bytes in hexadecimal; restore the file"
+                f"a key in the key file of connection secrets, `{self.file}`, is not {_KEY_BYTES} bytes in hexadecimal; "
+                "restore the file from a backup"
             )
         return keys
 

@@ -29,7 +29,8 @@ class BreakGlass:
         """Require that the deployment itself does it, for at most `LONGEST` seconds."""
         if view.caller is not None:
             raise InvalidError(
-                "break-glass access can be granted only on the deployment's own machine, with `headgate break-glass grant`"
+                "break-glass access can be granted only on the server's machine; ask the operator to run `headgate "
+                "break-glass grant`"
             )
         if self.ends <= view.now:
             raise InvalidError("the end of the break-glass access is in the past; choose a later end")

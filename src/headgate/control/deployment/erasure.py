@@ -48,7 +48,10 @@ class ForgetPrincipal:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require that the deployment itself does it: no caller can read every log."""
         if view.caller is not None:
-            raise InvalidError("a user's personal data can be erased only on the deployment's own machine")
+            raise InvalidError(
+                "a user's personal data can be erased only on the server's machine; ask the operator to run "
+                "`headgate deployment-user erase`"
+            )
         there = self.principal in view.facts.principals
         left = RemovePrincipal(self.principal).decide(view) if there else CommandEffect(())
         return CommandEffect(left.changes, (*left.documents, *self.documents))

@@ -17,7 +17,9 @@ def require_importable(organizations: Organizations, root: ResourceId, title: st
                 f"the organization `{root}` was removed, and its id cannot be used again in this deployment; import the file "
                 "into another deployment"
             )
-        raise AlreadyExistsError(f"the organization `{root}` exists already in this deployment")
+        raise AlreadyExistsError(
+            f"the organization `{root}` exists already in this deployment; import the file into another deployment"
+        )
     if any(root in each.control.snapshot.resources for each in organizations.list_all()):
         # Earlier versions stored the files of a database in a folder with its id, so ids may not repeat.
         raise AlreadyExistsError(

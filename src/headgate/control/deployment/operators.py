@@ -36,6 +36,6 @@ def _require_role(deployment: Control) -> None:
     if model is None or not model_has_action(model, "deployment.suspend_organization"):
         name = model.name if model else "none"
         raise InvalidError(
-            f"the access model that decides on this deployment, `{name}`, has no role `{OPERATOR}`; "
-            "manage its organizations on its own machine with `headgate organization`"
+            f"the access model of this deployment, `{name}`, has no role `{OPERATOR}`; manage the organizations on the "
+            "server's machine with `headgate organization`"
         )

@@ -63,7 +63,9 @@ class Directory:
         """Return the group with that id or name. Raises `NotFoundError`."""
         found = self.find(name)
         if found is None or found not in self._control.snapshot.groups:
-            raise NotFoundError(f"there is no group `{name}`")
+            raise NotFoundError(
+                f"there is no group with the id or name `{name}`; `headgate group list` shows the groups"
+            )
         return GroupId(found)
 
     def is_free(self, name: str) -> bool:

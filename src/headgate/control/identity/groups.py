@@ -31,7 +31,7 @@ class CreateGroup:
         view.free_id(self.group)
         if view.caller is not None and self.attributes:
             raise InvalidError(
-                "the attributes of a group, such as its manager, can be set only by the deployment; leave them out"
+                "the attributes of a group, such as its manager, are set by Headgate itself; leave `attributes` out"
             )
         place = ResourceId(self.group)
         given = creator_assignments(view, place, _TYPE, view.model_for(_TYPE, view.root))

@@ -76,9 +76,13 @@ class SignUp:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require that the deployment signs the user up, and that the user is not a member yet."""
         if view.caller is not None:
-            raise InvalidError("only the deployment itself may sign up a user, after it has authenticated them")
+            raise InvalidError(
+                "Headgate adds a user to an organization after the user has logged in; log in and join the organization"
+            )
         if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
-            raise AlreadyExistsError(f"`{self.principal}` is already a member of the organization")
+            raise AlreadyExistsError(
+                f"the user `{self.principal}` is already a member of the organization; no change is needed"
+            )
         added: tuple[Change, ...] = ()
         if self.principal not in view.facts.principals:
             view.free_id(self.principal)
@@ -209,7 +213,9 @@ def _require_newcomer(view: CommandContext, principal: PrincipalId) -> None:
     """Raise `AlreadyExistsError` if the user is a member already; `is_hidden` if the caller may not see that user."""
     if view.caller is not None and principal in view.facts.principals:
         is_hidden = not may_see_subject(view.engine, view.caller, principal, view.now)
-        raise AlreadyExistsError("the user is already a member of the organization", is_hidden=is_hidden)
+        raise AlreadyExistsError(
+            "the user is already a member of the organization; assign a role to the user instead", is_hidden=is_hidden
+        )
     view.free_id(principal)
 
 

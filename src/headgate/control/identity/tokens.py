@@ -76,7 +76,10 @@ class IssueToken:
         """Any principal may, for itself, unless the parent's model forbids it; for another principal see `require_may_act_as`."""
         view.require_principal(self.principal)
         if self.by_access_token:
-            raise InvalidError("an access token cannot issue tokens; use the token that it was issued for")
+            raise InvalidError(
+                "an access token of `/oauth2/token` cannot issue tokens; use the token of the service "
+                "principal with which it was requested"
+            )
         _not_wider(view, self.ends)
         if self.parent is not None:
             place = view.target(self.parent)
@@ -104,7 +107,10 @@ class IssueToken:
             return CommandEffect(())
         old = view.facts.tokens.get(self.replaces)
         if old is None or old.principal != self.principal:
-            raise NotFoundError(f"there is no token `{self.replaces}` of this principal")
+            raise NotFoundError(
+                f"the principal has no token `{self.replaces}` that the new token could replace; `headgate "
+                "token list` shows its tokens"
+            )
         return _build_revocation(self.replaces)
 
 
@@ -122,7 +128,9 @@ class RevokeToken:
         """
         token = view.facts.tokens.get(self.token)
         if token is None:
-            raise NotFoundError(f"there is no token `{self.token}`")
+            raise NotFoundError(
+                f"there is no token with the id `{self.token}`; `headgate token list` shows your tokens"
+            )
         _no_run(view)
         if view.caller is None or view.caller.principal != token.principal:
             self._anothers(view, token.principal)
@@ -158,7 +166,10 @@ def _require_known_actions(view: CommandContext, actions: Iterable[str]) -> None
             and each not in ASSIGNING
             and not any(model_has_action(model, each) for model in known)
         ):
-            raise InvalidError(f"no access model in force knows the action `{each}`")
+            raise InvalidError(
+                f"no access model has the action `{each}`, to which the token would be limited; `headgate model document` "
+                "lists the actions of a model"
+            )
 
 
 def _no_run(view: CommandContext) -> None:

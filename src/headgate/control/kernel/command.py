@@ -27,7 +27,10 @@ class PermissionDeniedError(CommandError):
     """The caller lacks the privilege for this action."""
 
     def __init__(self, question: Question, view: "CommandContext") -> None:
-        super().__init__(f"`{question.action}` on `{question.resource}` was refused")
+        super().__init__(
+            f"`{question.action}` on `{question.resource}` is not allowed; ask an owner or admin for a role "
+            "that allows the action"
+        )
         self.question = question
         self._view = view
 
@@ -89,7 +92,10 @@ class CommandContext:
     def root(self) -> ResourceId:
         """The root resource: the organization itself. Raises `NotFoundError` if the organization is not created yet."""
         if self.facts.organization is None:
-            raise NotFoundError("the organization is not created yet")
+            raise NotFoundError(
+                "the organization has not been created yet; ask the operator of this deployment to create "
+                "it with `headgate organization create`"
+            )
         return self.facts.organization
 
     @property
@@ -106,7 +112,10 @@ class CommandContext:
         """Return the model that decides on a type at a place. Raises `InvalidError` if no model in force there has the type."""
         found = model_for(self.models, self.facts, type, place)
         if found is None:
-            raise InvalidError(f"no access model that is in force at the chosen place has the type `{type}`")
+            raise InvalidError(
+                f"no access model that decides on the chosen place has the type `{type}`; choose another "
+                "type, or another place"
+            )
         return found
 
     def action(self, resource: Resource, *verbs: str) -> str:
@@ -168,7 +177,7 @@ class CommandContext:
     def require_principal(self, id: PrincipalId) -> None:
         """Raise `NotFoundError` unless there is such a principal."""
         if id not in self.facts.principals:
-            raise NotFoundError(f"there is no principal `{id}`")
+            raise NotFoundError(f"there is no principal with the id `{id}`; check the id")
 
     def require_visible_subject(self, id: SubjectId) -> None:
         """Raise `NotFoundError` unless the id is a principal, a group, or a resource that the caller may discover."""

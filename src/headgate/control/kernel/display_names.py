@@ -48,7 +48,10 @@ def usable_display_name(view: CommandContext, title: str) -> None:
     if view.caller is None:
         return
     if len(title) > _LONGEST or not _WORDS.fullmatch(title):
-        raise InvalidError(f"a name must have 1 to {_LONGEST} letters, digits, signs and single spaces, and no slash")
+        raise InvalidError(
+            f"the name is too long, or has a slash or spaces that are not single; use 1 to {_LONGEST} "
+            "letters, digits, signs and single spaces"
+        )
     # Word by word: a user may have a name in two scripts.
     _refuse(title, next(filter(None, map(describe_letter_fault, title.split(" "))), None))
     _refuse(title, _describe_signs(title))

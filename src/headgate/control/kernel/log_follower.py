@@ -131,7 +131,10 @@ class LogFollower:
     def _refuse(self, error: Exception) -> LogRefusedError:
         """Refuse every question from now on. A log with unreadable content is not read again at every question."""
         passes = isinstance(error, StoreError) and not isinstance(error, UnreadableLogError)
-        why = f"the log `{self.name}` cannot be read: {error}"
+        why = (
+            f"the log `{self.name}` cannot be read ({error}); ask the operator of this deployment to check the server's "
+            "log"
+        )
         self._refusal = _Refusal(why, 0.0 if passes else self._clock() + RETRY_SECONDS)
         log.error(
             "every request to the organization `%s` is refused, because its log cannot be read",
@@ -146,5 +149,6 @@ def _check_model(lost: Snapshot, found: Snapshot) -> None:
     before, after = ((each.model, each.model_hash) for each in (lost, found))
     if lost.organization is not None and found.organization is not None and before != after:
         raise UnreadableLogError(
-            f"the organization has another version of its access model, or another model, `{found.model}`; restart Headgate to load it"
+            f"the organization now uses the access model `{found.model}` in a version that this process has not loaded; "
+            "restart Headgate to load it"
         )

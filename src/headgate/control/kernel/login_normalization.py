@@ -26,7 +26,8 @@ def login_name(text: str) -> str:
     name = nfkc_casefold(text)
     if len(name) > _LONGEST or not (name[:1].isalnum() or name[:1] == "_") or not all(map(_is_usable, name)):
         raise InvalidError(
-            f"a login name must have 1 to {_LONGEST} letters, digits, `.`, `@`, `+`, `_` and `-`, and begin with a letter, a digit or `_`"
+            f"the login name is invalid; use 1 to {_LONGEST} letters, digits, `.`, `@`, `+`, `_` and `-`, and begin with a "
+            "letter, a digit or `_`"
         )
     return name
 
@@ -68,22 +69,24 @@ def normalize_address(text: str) -> str:
     local, _, domain = text.rpartition("@")
     found = f"{ascii_lower(local)}@{domain_name(domain)}"
     if len(found) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(found) or not found.isprintable():
-        raise InvalidError("the text is not an e-mail address; write it as `name@example.org`")
+        raise InvalidError("the e-mail address is invalid; write it as `name@example.org`")
     return found
 
 
 def domain_name(text: str) -> str:
     """Return a domain in IDNA form and lower case. Raises `InvalidError` for compatibility characters, which look like others."""
     if len(text) > _LONGEST_ADDRESS:
-        raise InvalidError("the domain of the address is too long")
+        raise InvalidError(f"the domain of the e-mail address is longer than {_LONGEST_ADDRESS} characters; correct it")
     if normalize_text(text) != text:
         raise InvalidError(
-            "the domain of the address has characters that are variants of others; write it in the Unicode form NFKC"
+            "the domain of the e-mail address has characters that are variants of others; write it in the Unicode form NFKC"
         )
     try:
         return ".".join(map(_idna_label, text.split(".")))
     except UnicodeError:
-        raise InvalidError("the domain of the address cannot be written in IDNA; correct it") from None
+        raise InvalidError(
+            "the domain of the e-mail address is not a valid name in the DNS (IDNA); correct it"
+        ) from None
 
 
 def domain_of(address: str) -> str:

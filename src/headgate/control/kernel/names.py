@@ -78,8 +78,7 @@ def describe_new_name_fault(name: str) -> str | None:
     """
     if not is_valid_name(name):
         return f"a name must have 1 to {LONGEST} letters, digits, `_` and `-`"
-    fault = describe_letter_fault(name) or describe_likeness_fault(name)
-    return fault and f"{fault} in a name"
+    return describe_letter_fault(name) or describe_likeness_fault(name)
 
 
 def _with(answers: Answers, names: Sequence[str], parent: ResourceId) -> tuple[Answers, ResourceId]:

@@ -16,7 +16,7 @@ class InvalidDocumentError(Exception):
 def entry(value: JsonValue) -> JsonObject:
     """Return a mapping. Raises `InvalidDocumentError` for anything else."""
     if not isinstance(value, Mapping):
-        raise InvalidDocumentError(f"`{value}` must be a mapping of names to values")
+        raise InvalidDocumentError(f"`{value}` is not a mapping; write a mapping of names to values")
     return value
 
 
@@ -35,7 +35,7 @@ def require_text(source: JsonObject, key: str) -> str:
     if found is None:
         raise InvalidDocumentError(f"`{key}` is missing; add it")
     if not isinstance(found, str):
-        raise InvalidDocumentError(f"`{key}` must be a string")
+        raise InvalidDocumentError(f"`{key}` must be a string; write its value in quotes")
     return found
 
 
@@ -51,7 +51,7 @@ def word(value: JsonValue) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     raise InvalidDocumentError(
-        "a list, an object or null is given where a single word is needed; write a string, a number, true or false"
+        f"`{value}` is a list, an object or null, but a single value is needed; write a string, a number, true or false"
     )
 
 

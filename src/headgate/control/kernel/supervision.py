@@ -263,5 +263,7 @@ async def _await_run(run: Callable[[], Awaitable[None]]) -> None:
 
 def _death(attempt: "asyncio.Task[None]") -> BaseException:
     if attempt.cancelled():
-        return TimeoutError("the task was cancelled because it hung")
-    return attempt.exception() or AssertionError("the task has succeeded, so it has no error")
+        return TimeoutError("the background task hung and was cancelled; it is restarted")
+    return attempt.exception() or AssertionError(
+        "internal error: the background task has succeeded, so it has no error; report it"
+    )

@@ -90,9 +90,12 @@ class GovernDeployment:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require that the deployment itself does it, once. A home model with the type `deployment` stays in force."""
         if view.caller is not None:
-            raise InvalidError("only the deployment itself may put its access model in force")
+            raise InvalidError(
+                "the access model of the deployment is set when the server starts; ask the operator of this "
+                "deployment to change it"
+            )
         if governs_deployment(view.facts, view.model):
-            raise AlreadyExistsError("an access model decides on the deployment already")
+            raise AlreadyExistsError("the deployment has an access model already; no other one can be added")
         return CommandEffect((GovernedBy(view.root, self.model.name, self.model.hash),))
 
 
@@ -110,7 +113,10 @@ class GovernProject:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require that the deployment itself does it."""
         if view.caller is not None:
-            raise InvalidError("only the deployment itself may put an access model in force in a project")
+            raise InvalidError(
+                "the access model of a project is set on the server's machine; ask the operator of this "
+                "deployment to change it"
+            )
         project, model = view.target(self.project, "project"), _in_force(view, self.model)
         there = {view.facts.resources[id].type for id in view.facts.children[project.id].values()}
         missing = (
@@ -128,9 +134,14 @@ def governs_deployment(facts: Snapshot, home: Model) -> bool:
 
 def _begins(view: CommandContext) -> None:
     if view.caller is not None:
-        raise InvalidError("only the deployment itself may begin a log")
+        raise InvalidError(
+            "a log is created on the server's machine; ask the operator of this deployment to run `headgate "
+            "organization create`"
+        )
     if view.facts.organization is not None:
-        raise AlreadyExistsError("the log is not empty: its organization exists already")
+        raise AlreadyExistsError(
+            "the log is not empty, because its organization exists already; use the organization as it is"
+        )
 
 
 def _in_force(view: CommandContext, name: str) -> Model:

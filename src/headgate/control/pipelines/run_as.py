@@ -42,22 +42,24 @@ def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalI
                 "`run_as` is not a service principal of this organization; choose one, or leave `run_as` out to use your own privileges"
             )
         require_may_act_as(view, service)
-        _require_all_privileges(view, pipeline, Caller(service), "the service principal in `run_as`")
+        lacked = next(missing_privileges(view, pipeline, Caller(service)), None)
+        if lacked is not None:
+            raise InvalidError(
+                f"the service principal in `run_as` may not do {lacked}; assign it a role that allows this, or choose another one"
+            )
     elif is_restricted(view, caller):
-        _require_all_privileges(view, pipeline, caller, "the narrowed token that you use")
+        lacked = next(missing_privileges(view, pipeline, caller), None)
+        if lacked is not None:
+            raise InvalidError(
+                f"the narrowed token that you use may not do {lacked}; save the pipeline with a token that may do this"
+            )
     return service or caller.principal
-
-
-def _require_all_privileges(view: CommandContext, pipeline: Resource, caller: Caller, who: str) -> None:
-    lacked = next(missing_privileges(view, pipeline, caller), None)
-    if lacked is not None:
-        raise InvalidError(f"{who} may not do {lacked}")
 
 
 def find_start_refusal(view: CommandContext, pipeline: Resource, run_as: PrincipalId) -> str | None:
     """Return why no run of the pipeline may begin or continue with the privileges of this principal, or None."""
     lost = next(missing_privileges(view, pipeline, Caller(run_as)), None)
-    return None if lost is None else f"its run-as principal may not do {lost}"
+    return None if lost is None else f"the run-as principal of the pipeline may not do {lost}"
 
 
 def find_continuation_refusal(answers: Answers, run: RunId, now: float) -> str | None:

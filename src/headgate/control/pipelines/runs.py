@@ -115,9 +115,14 @@ class StartRun:
         """Require that the deployment starts it. Raises `RunNotReadyError` if the run cannot begin yet."""
         _only_deployment(view)
         if view.facts.is_suspended:
-            raise RunNotReadyError("the organization is suspended")
+            raise RunNotReadyError(
+                "the organization is suspended, so its runs wait; ask the operator of this deployment to resume it"
+            )
         if self.row.state != QUEUED:
-            raise InvalidError(f"a run in the state {self.row.state} cannot begin; only a queued run can")
+            raise InvalidError(
+                f"the run `{self.row.run}` is in the state {self.row.state} and cannot begin again; start a "
+                "new run of the pipeline"
+            )
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
             return _end_run(view, self.row, CANCELLED, "the pipeline was deleted")
@@ -141,17 +146,20 @@ class StartRun:
 
     def _may_begin(self, view: CommandContext, found: Resource) -> None:
         if self.row.due > view.now:
-            raise RunNotReadyError("the run is not due yet")
+            raise RunNotReadyError(f"the run `{self.row.run}` is not due yet; it begins when it is due")
         state = _state(found)
         if state != "active":
-            raise PipelineWaitingError(f"`{found.name}` is {state}")
+            raise PipelineWaitingError(
+                f"the pipeline `{found.name}` is {state}, so its runs wait; activate or resume it"
+            )
         fault = _describe_run_as_fault(view, found)
         if fault is not None:
             raise PipelineWaitingError(fault)
         running = sum(each.pipeline == found.id for each in view.facts.runs.values())
         if running >= self.at_once:
             raise PipelineWaitingError(
-                f"`{found.name}` is running; at most {self.at_once} of its runs may run at the same time"
+                f"the pipeline `{found.name}` has as many running runs as may run at the same time ({self.at_once}); the "
+                "run begins when one of them has ended"
             )
 
 
@@ -195,7 +203,8 @@ class ReclaimRun:
         _only_deployment(view)
         if self.row.state != RUNNING or (self.row.lease is not None and self.row.lease >= view.now):
             raise InvalidError(
-                f"the run `{self.row.run}` is not lost: it is not running, or its worker's lease has not ended"
+                f"the run `{self.row.run}` cannot be taken over: it is not running, or the lease of its worker has not "
+                "expired; leave it to its worker"
             )
         return _again(view, self.row, LOST, self.why, self.due)
 
@@ -225,7 +234,7 @@ class CancelRun:
         """Require `cancel` on the pipeline, or, if the model does not have that action, the action that runs it."""
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
-            raise NotFoundError(f"there is no run `{self.row.run}` that you may see")
+            raise NotFoundError(f"there is no run `{self.row.run}` that you may see; `GET /api/v1/runs` lists the runs")
         view.require_action(view.action(found, *CANCEL), found.id)
         _not_ended(self.row)
         return _end_run(view, self.row, CANCELLED, self.why)
@@ -238,12 +247,16 @@ def requeue(view: CommandContext, row: RunRow, why: str) -> CommandEffect:
 
 def _only_deployment(view: CommandContext) -> None:
     if view.caller is not None:
-        raise InvalidError("only the deployment itself may start or end runs")
+        raise InvalidError(
+            "Headgate starts and ends runs itself; to begin a run, trigger its pipeline, and to end a run, cancel it"
+        )
 
 
 def _not_ended(row: RunRow) -> None:
     if row.state in ENDED_STATES:
-        raise InvalidError(f"the run has ended already, in the state {row.state}")
+        raise InvalidError(
+            f"the run `{row.run}` has ended already, in the state {row.state}; trigger its pipeline for a new run"
+        )
 
 
 def _end_run(view: CommandContext, row: RunRow, state: str, why: str) -> CommandEffect:

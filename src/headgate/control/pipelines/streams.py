@@ -75,7 +75,8 @@ class SwitchStream:
         view.require_action(f"{found.type}.{verb}", found.id, on={"outputs": written})
         if not written:
             raise NotFoundError(
-                f"`{found.name}` has no stream that writes the table `{self.titles[0]}` in the database"
+                f"the pipeline `{found.name}` has no stream that writes the table `{self.titles[0]}` in the database; "
+                "correct the name of the table or of the database"
             )
         switched = {
             name: tuple(self._switch_edge(edge, tables) for edge in found.relations.get(name, ())) for name in _WRITTEN

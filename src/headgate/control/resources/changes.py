@@ -39,7 +39,9 @@ class RenameResource:
         require_generic_type(found.type)
         view.require_action(view.action(found, "edit", "alter"), found.id)
         if found.type == "table":
-            raise InvalidError("a `table` cannot be renamed by this command; use `ALTER TABLE ... RENAME TO ...`")
+            raise InvalidError(
+                "the request cannot rename a `table`; use the SQL statement `ALTER TABLE ... RENAME TO ...`"
+            )
         if found.id == view.root:
             raise InvalidError(
                 f"the `{found.type}` itself cannot be renamed as a resource; rename the organization instead"
@@ -90,7 +92,8 @@ class ChangeRelations:
         for relation in self.relations:
             if relation in view.model_for(found.type, found.id).lineage:
                 raise InvalidError(
-                    f"the relation `{relation}` is the parent of the resource; move the resource instead"
+                    f"the relation `{relation}` is the parent of the resource and cannot be set as a relation; move the "
+                    "resource instead"
                 )
             if (found.type, relation) in MOVED_BY:
                 raise InvalidError(

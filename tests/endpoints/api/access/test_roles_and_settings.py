@@ -46,7 +46,7 @@ class TestProjects:
         refused = acme.call("owner", "PUT", "/projects/one/model", {"model": "onehouse"})
 
         assert refused.status_code == 422
-        assert "only the deployment itself may put an access model in force" in refused.json()["detail"]
+        assert "the access model of a project is set on the server's machine" in refused.json()["detail"]
 
     def test_a_repeated_request_creates_one_project(self, make: Make) -> None:
         acme = make("onehouse")
