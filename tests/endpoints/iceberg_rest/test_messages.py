@@ -14,16 +14,32 @@ from headgate.endpoints.iceberg_rest.messages import (
 @pytest.mark.parametrize(
     ("kind", "body", "said"),
     [
-        (CreateNamespace, b'{"namespace": ["a b"]}', "`namespace.0` cannot be used: a name must have 1 to 255 letters"),
-        (CreateNamespace, b'{"namespace": "a"}', "`namespace` cannot be used: the value must be a list"),
-        (CreateNamespace, b"{}", "`namespace` cannot be used: the field is missing; add it"),
-        (CreateNamespace, b"{", "the request cannot be used: the JSON cannot be read"),
-        (CreateTableBody, b'{"name": 7, "schema": {}}', "`name` cannot be used: the value must be a string"),
-        (CommitTable, b'{"updates": [{"action": "x"}]}', "`updates.0` cannot be used: 'action' cannot be 'x'"),
+        (
+            CreateNamespace,
+            b'{"namespace": ["a b"]}',
+            "the field `namespace.0` of the request is invalid: a name must have 1 to 255 letters",
+        ),
+        (
+            CreateNamespace,
+            b'{"namespace": "a"}',
+            "the field `namespace` of the request is invalid: the value must be a list",
+        ),
+        (CreateNamespace, b"{}", "the field `namespace` of the request is invalid: the field is missing; add it"),
+        (CreateNamespace, b"{", "the request is invalid: the JSON cannot be read"),
+        (
+            CreateTableBody,
+            b'{"name": 7, "schema": {}}',
+            "the field `name` of the request is invalid: the value must be a string",
+        ),
+        (
+            CommitTable,
+            b'{"updates": [{"action": "x"}]}',
+            "the field `updates.0` of the request is invalid: 'action' cannot be 'x'",
+        ),
         (
             CommitTable,
             b'{"updates": [{"action": "set-location"}]}',
-            "`updates.0.location` cannot be used: the field is missing; add it",
+            "the field `updates.0.location` of the request is invalid: the field is missing; add it",
         ),
     ],
 )

@@ -173,7 +173,7 @@ class TestRules:
             ({"action": "add-view-version", "view-version": {**version(), "schema-id": 9}}, "add that schema first"),
             ({"action": "add-view-version", "view-version": version(representations=[])}, "has no SQL query"),
             ({"action": "add-view-version", "view-version": version(representations=[SQL, SQL])}, "of one dialect"),
-            ({"action": "add-snapshot"}, "cannot be used"),
+            ({"action": "add-snapshot"}, "is invalid"),
         ],
     )
     def test_a_view_update_that_is_invalid_is_a_bad_request(

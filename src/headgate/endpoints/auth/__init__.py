@@ -48,7 +48,12 @@ def install_auth(app: FastAPI, auth_services: AuthServices) -> None:
         log.error("the OpenID Connect provider cannot be used: %s", error)
         return with_retry_after(
             problem_response(
-                503, "unavailable", "the OpenID Connect provider cannot be used; the server's log says why; retry later"
+                503,
+                "unavailable",
+                (
+                    "the OpenID Connect provider cannot be used; retry later, or ask the operator of this "
+                    "deployment to look for the reason in the server's log"
+                ),
             )
         )
 

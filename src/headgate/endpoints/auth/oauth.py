@@ -73,7 +73,7 @@ async def read_form(request: Request) -> Mapping[str, str]:
     """Return the fields of a form. Raises `OAuthError` for a field that occurs twice, which OAuth forbids."""
     body = await request.body()
     if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        raise OAuthError("invalid_request", f"send the fields as {_FORM}")
+        raise OAuthError("invalid_request", f"the body of the request is not a form; send the fields as `{_FORM}`")
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=50)
     except ValueError:
@@ -205,7 +205,7 @@ def _client(request: Request, fields: Mapping[str, str]) -> tuple[str, str]:
     if scheme.lower() != "basic":
         raise OAuthError(
             "invalid_request",
-            "`Authorization` is not HTTP Basic; send id and secret of the client as that or in the form",
+            "the `Authorization` header is not HTTP Basic; send the client's id and secret with HTTP Basic or in the form",
         )
     if "client_secret" in fields:
         raise OAuthError(
@@ -215,6 +215,11 @@ def _client(request: Request, fields: Mapping[str, str]) -> tuple[str, str]:
         client, _, secret = base64.b64decode(value, validate=True).decode("ascii").partition(":")
     except (binascii.Error, ValueError):
         raise OAuthError(
-            "invalid_client", "`Authorization: Basic` is not followed by `id:secret` in base64; encode both so", 401
+            "invalid_client",
+            (
+                "the credentials after `Authorization: Basic` are not `id:secret` in base64; encode the "
+                "client's id and secret in this form"
+            ),
+            401,
         ) from None
     return unquote_plus(client), unquote_plus(secret)

@@ -105,7 +105,7 @@ def _evaluate(request: _Request, asker: SubjectResolver) -> Answered:
     subject, action, resource, context = request
     if subject is None or action is None or resource is None:
         missing = next(key for key, value in zip(_REQUIRED, request, strict=False) if value is None)
-        raise BadRequestError(f"`{missing}` is missing")
+        raise BadRequestError(f"`{missing}` is missing; add it to the request")
     wanted = context or NOW
     moment = asker.moment(wanted)
     answers = moment.answers
@@ -136,7 +136,7 @@ def _one(source: Mapping[str, Any], defaults: _Request, asker: SubjectResolver) 
 
 def _parse_evaluations(listed: object) -> Sequence[Mapping[str, Any]]:
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        raise BadRequestError("`evaluations` should be a list of objects")
+        raise BadRequestError("`evaluations` is not a list of objects; send a list of objects")
     if len(listed) > MOST:
         raise BadRequestError(f"`evaluations` has {len(listed)} members; send at most {MOST} in one request")
     return listed
@@ -156,5 +156,5 @@ def _last(source: Mapping[str, Any]) -> bool | None:
     """Return the decision after which evaluation stops; None to evaluate all."""
     named = messages.optional(source, "options").get("evaluations_semantic", "execute_all")
     if not isinstance(named, str) or named not in _SEMANTICS:
-        raise BadRequestError(f"`options.evaluations_semantic` should be one of {', '.join(_SEMANTICS)}")
+        raise BadRequestError(f"`options.evaluations_semantic` is unknown; send one of {', '.join(_SEMANTICS)}")
     return _SEMANTICS[named]

@@ -71,13 +71,13 @@ NOW = EvaluationOptions()
 def read_message(content_type: str, body: bytes) -> Mapping[str, Any]:
     """Return the JSON object of a body. Raises `BadRequestError` if the body is anything else."""
     if content_type.partition(";")[0].strip().lower() != JSON:
-        raise BadRequestError(f"send the body as `Content-Type: {JSON}`")
+        raise BadRequestError(f"the body has another content type than JSON; send it as `Content-Type: {JSON}`")
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise BadRequestError("the body is not JSON") from None
+        raise BadRequestError("the body is not valid JSON; send a JSON object") from None
     if not isinstance(found, dict):
-        raise BadRequestError("the body should be a JSON object")
+        raise BadRequestError("the body is not a JSON object; send one")
     return found
 
 
@@ -85,7 +85,11 @@ def object_at(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return the object under a key. Raises `BadRequestError` if there is none."""
     found = source.get(key)
     if not isinstance(found, dict):
-        raise BadRequestError(f"`{key}` is missing" if found is None else f"`{key}` should be an object")
+        raise BadRequestError(
+            f"`{key}` is missing; add it to the request"
+            if found is None
+            else (f"`{key}` is not a JSON object; send an object")
+        )
     return found
 
 
@@ -102,7 +106,9 @@ def word(source: Mapping[str, Any], key: str, of: str, longest: int = LONGEST) -
     found = source.get(key)
     if not isinstance(found, str) or not found:
         raise BadRequestError(
-            f"`{of}.{key}` is missing" if found is None else f"`{of}.{key}` should be a non-empty string"
+            f"`{of}.{key}` is missing; add it to the request"
+            if found is None
+            else (f"`{of}.{key}` is empty or not a string; send a string of at least one character")
         )
     if len(found) > longest:
         raise BadRequestError(f"`{of}.{key}` has {len(found):,} characters; send at most {longest:,}")
@@ -171,14 +177,14 @@ def _properties(source: Mapping[str, Any], of: str) -> Mapping[str, Any]:
 def _number(source: Mapping[str, Any], key: str) -> int:
     found = source.get(key, 0)
     if not _is_revision(found):
-        raise BadRequestError(f"`context.{key}` should be a revision: a whole number, 0 or more")
+        raise BadRequestError(f"`context.{key}` is not a revision; send a whole number, 0 or more")
     return found
 
 
 def _switch(source: Mapping[str, Any], key: str) -> bool:
     found = source.get(key, False)
     if not isinstance(found, bool):
-        raise BadRequestError(f"`context.{key}` should be `true` or `false`")
+        raise BadRequestError(f"`context.{key}` is neither `true` nor `false`; send one of them")
     return found
 
 
@@ -193,7 +199,9 @@ def _as_of(value: object) -> tuple[int | None, float | None]:
             return None, time.timestamp()
     except (ValueError, OverflowError):  # not a time, or out of range
         pass
-    raise BadRequestError("`context.as_of` should be a revision, or an RFC 3339 time with a time zone")
+    raise BadRequestError(
+        "`context.as_of` is neither a revision nor a time; send a whole number, or an RFC 3339 time with a time zone"
+    )
 
 
 def _is_revision(value: object) -> bool:

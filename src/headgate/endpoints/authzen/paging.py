@@ -33,7 +33,7 @@ def parse_page(source: Mapping[str, Any]) -> SearchPage:
         return SearchPage(None, MOST if limit is None else limit, request)
     before = _read(token)
     if before.request != request or limit not in (None, before.limit):
-        raise BadRequestError("`page.token` is of another search; send the request of the previous page unchanged")
+        raise BadRequestError("`page.token` belongs to another search; send the request of the previous page unchanged")
     return before
 
 
@@ -52,7 +52,7 @@ def _limit(found: Mapping[str, Any]) -> int | None:
     if limit is None:
         return None
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
-        raise BadRequestError("`page.limit` should be a whole number, 0 or more")
+        raise BadRequestError("`page.limit` is not a whole number of 0 or more; correct it")
     return min(limit, MOST)
 
 

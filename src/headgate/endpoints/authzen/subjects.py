@@ -95,13 +95,19 @@ class SubjectResolver:
         if action not in self._may:
             self._may[action] = self._control.ask(Question(self.caller, action, root)).allowed
         if not self._may[action]:
-            raise ForbiddenError(f"{what}, the caller needs `{action}` on the organization", action, root)
+            raise ForbiddenError(
+                f"the caller needs `{action}` on the organization {what}; ask an owner or admin for a role "
+                "that allows this action",
+                action,
+                root,
+            )
 
     def _costly(self) -> None:
         self._explained += 1
         if self._explained > MOST_EXPLAINED:
             raise BadRequestError(
-                f"too many evaluations are explained or about the past; send at most {MOST_EXPLAINED} in one request"
+                f"the request has more than {MOST_EXPLAINED} evaluations with `explain` or about the past; send them in "
+                "several requests"
             )
 
     def _past(self, wanted: EvaluationOptions) -> SubjectEvaluation:

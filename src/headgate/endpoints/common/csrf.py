@@ -16,9 +16,14 @@ def require_csrf_token(request: Request, secret: str, token: str) -> None:
     """Raise `ProblemError` 403 unless a page of this server sent the request: only its pages know the session's CSRF token."""
     require_own_origin(request)
     if not hmac.compare_digest(csrf_token(secret).encode(), token.encode()):
-        fault = "is not the CSRF token of the session" if token else "is missing"
+        if not token:
+            raise ProblemError(
+                403, "csrf", "the header `X-CSRF-Token` is missing; send the token that `GET /api/v1/session` returns"
+            )
         raise ProblemError(
-            403, "csrf", f"the header `X-CSRF-Token` {fault}; send the token that `GET /api/v1/session` returns"
+            403,
+            "csrf",
+            "the header `X-CSRF-Token` is not the CSRF token of the session; send the token that `GET /api/v1/session` returns",
         )
 
 

@@ -12,7 +12,7 @@ from headgate.endpoints.common.request_scope import CALLER
 from headgate.endpoints.common.writes import Wants, Write, writing
 from headgate.facts.caller import Caller
 
-_UNKNOWN = "the token or session is unknown or has expired; log in"
+_UNKNOWN = "the token or session is unknown or has expired; log in again"
 _NO_LOGIN = "a token is valid in its organization only, not for the deployment; log in and use the session"
 _NO_USER = "you are not a user of the deployment; log in as a user of the deployment"
 

@@ -64,7 +64,10 @@ def require_on_organization(organization: Organization, caller: Caller, action: 
     """
     root = organization.control.snapshot.organization
     if root is None:
-        raise NotFoundError("the organization has not been created yet")
+        raise NotFoundError(
+            "the organization has not been created yet; ask the operator of this deployment to create it "
+            "with `headgate organization create`"
+        )
     organization.control.require(Question(caller, action, root))
 
 

@@ -49,9 +49,9 @@ def _require_storable(document: dict[str, Any]) -> dict[str, Any]:
     try:
         size = len(json.dumps(document, ensure_ascii=False, allow_nan=False).encode())
     except RecursionError:
-        raise ValueError("the document is nested too deeply; flatten it") from None
+        raise ValueError("the document is nested too deeply for JSON; use fewer levels") from None
     if size > LARGEST:
-        raise ValueError(f"the document has {size} bytes as JSON; at most {LARGEST} are allowed")
+        raise ValueError(f"the document has {size} bytes as JSON, and at most {LARGEST} are allowed; shorten it")
     return document
 
 

@@ -33,7 +33,11 @@ class Bounds:
 
     def problem(self, status: int, code: str, text: str) -> Response:
         """Return the refusal of a body; it says if the limit is that of requests without a valid credential."""
-        help = "" if self.known else "; this limit applies to requests without a valid credential"
+        help = (
+            "; send less in one request"
+            if self.known
+            else "; this limit applies to requests without a valid credential: send one, or send less in one request"
+        )
         return problem_response(status, code, f"{text}{help}")
 
 
@@ -147,7 +151,7 @@ def find_body_fault(body: bytes, bounds: Bounds) -> Response | None:
         text = f"the arrays and objects of the body have more than {bounds.members} members in all"
         return bounds.problem(400, "too-wide", text)
     if too_deep(body, bounds.depth):
-        text = f"the arrays and objects of the body are nested more than {bounds.depth} deep"
+        text = f"the arrays and objects of the body are nested more than {bounds.depth} levels deep; use fewer levels"
         return problem_response(400, "too-deep", text)
     return None
 

@@ -98,7 +98,12 @@ class Connection(HttpToolsProtocol):
         """Parse received bytes; refuse them if the unfinished head is already too large."""
         if self._in_head and self._unfinished > self.allowed.header_bytes:
             self._refuse(
-                431, "headers-too-large", f"the request's head is larger than {self.allowed.header_bytes} bytes"
+                431,
+                "headers-too-large",
+                (
+                    f"the request line and the headers have more than {self.allowed.header_bytes} "
+                    "bytes; send a shorter URL, or fewer or shorter headers and cookies"
+                ),
             )
             return
         self._size = len(data)
@@ -173,12 +178,15 @@ class Connection(HttpToolsProtocol):
         """Refuse bytes that are not HTTP, and requests beyond those that may wait."""
         if len(self.pipeline) >= MAX_PIPELINED:
             self._refuse(
-                429, "too-many-requests", f"more than {MAX_PIPELINED} requests wait for responses; read those first"
+                429,
+                "too-many-requests",
+                (
+                    f"more than {MAX_PIPELINED} requests of the connection wait for responses; read "
+                    "the responses before you send more requests"
+                ),
             )
         else:
-            self._refuse(
-                400, "ambiguous", "the bytes on the connection are not valid HTTP requests, one after the other"
-            )
+            self._refuse(400, "ambiguous", "the bytes on the connection are not a valid HTTP request; send HTTP/1.1")
 
     def resume_writing(self) -> None:
         """Resume writing: the client has read enough of the response."""

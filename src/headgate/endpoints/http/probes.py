@@ -92,7 +92,9 @@ class Probes:
 
     async def _answer(self, scope: Scope) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
-            answer = problem_response(405, "method-not-allowed", f"`{scope['path']}` allows only GET and HEAD")
+            answer = problem_response(
+                405, "method-not-allowed", f"`{scope['path']}` allows only GET and HEAD; use one of them"
+            )
             answer.headers["allow"] = "GET, HEAD"
             return answer
         if scope["path"] == "/healthz":

@@ -36,13 +36,20 @@ def find_refusal(scope: Scope, limits: Limits) -> Response | None:
 def _too_large(scope: Scope, limits: Limits) -> Response | None:
     headers = scope["headers"]
     if len(headers) > limits.headers:
-        return problem_response(431, "headers-too-large", f"the request has more than {limits.headers} headers")
+        return problem_response(
+            431, "headers-too-large", f"the request has more than {limits.headers} headers; send fewer headers"
+        )
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     for name, value in headers:
         size += len(name) + len(value)
     if size > limits.header_bytes:
         return problem_response(
-            431, "headers-too-large", f"the request's head is larger than {limits.header_bytes} bytes"
+            431,
+            "headers-too-large",
+            (
+                f"the request line and the headers have more than {limits.header_bytes} bytes; send a "
+                "shorter URL, or fewer or shorter headers and cookies"
+            ),
         )
     return None
 

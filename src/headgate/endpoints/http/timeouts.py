@@ -79,7 +79,12 @@ class Deadlines:
             if scope[EXCHANGE].status:
                 raise TimeoutError from None
             answer = problem_response(
-                503, "too-slow", f"the request took longer than {self._seconds:g} seconds; it may have had an effect"
+                503,
+                "too-slow",
+                (
+                    f"the request took longer than {self._seconds:g} seconds; it may have had an effect; check "
+                    "for the effect before you retry"
+                ),
             )
             answer.headers["retry-after"] = "1"
             await answer(scope, receive, send)

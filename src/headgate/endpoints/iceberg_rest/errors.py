@@ -87,17 +87,32 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 def no_such_namespace(shown: str) -> SpecError:
     """Return the error for a database that is hidden or missing."""
-    return SpecError(404, "NoSuchNamespaceException", f"there is no namespace `{shown}`, or you may not see it")
+    return SpecError(
+        404,
+        "NoSuchNamespaceException",
+        (
+            f"there is no namespace `{shown}` that you may see; check the name, "
+            "or ask an owner or admin for access to it"
+        ),
+    )
 
 
 def no_such_table(shown: str) -> SpecError:
     """Return the error for a table that is hidden or missing."""
-    return SpecError(404, "NoSuchTableException", f"there is no table `{shown}`, or you may not see it")
+    return SpecError(
+        404,
+        "NoSuchTableException",
+        f"there is no table `{shown}` that you may see; check the name, or ask an owner or admin for access to it",
+    )
 
 
 def no_such_view(shown: str) -> SpecError:
     """Return the error for a view that is hidden or missing."""
-    return SpecError(404, "NoSuchViewException", f"there is no view `{shown}`, or you may not see it")
+    return SpecError(
+        404,
+        "NoSuchViewException",
+        f"there is no view `{shown}` that you may see; check the name, or ask an owner or admin for access to it",
+    )
 
 
 def nothing_here() -> SpecError:

@@ -159,10 +159,11 @@ def parse_catalog_message(kind: type[M], body: bytes) -> M:
         return kind.model_validate_json(body)
     except ValidationError as error:
         fault = first_fault(error.errors(), _form(body))
-        where = f"`{fault.at}`" if fault.at else "the request"
-        raise bad_request(f"{where} cannot be used: {fault.sentence}") from error
+        if fault.at:
+            raise bad_request(f"the field `{fault.at}` of the request is invalid: {fault.sentence}") from error
+        raise bad_request(f"the request is invalid: {fault.sentence}") from error
     except Exception as error:  # PyIceberg's validators raise errors of any type
-        raise bad_request(f"the request cannot be used: {error}") from error
+        raise bad_request(f"the request is invalid: {error}") from error
 
 
 def _form(body: bytes) -> Any:

@@ -230,7 +230,10 @@ def _denied(code: str) -> SpecError:
     return SpecError(
         401,
         "NotAuthorizedException",
-        "the bearer token is missing, not valid, or not for the organization that the request names",
+        (
+            "the bearer token is missing, not valid, or not for the organization that the request names; send a valid token of "
+            "the organization as `Authorization: Bearer <token>`"
+        ),
         Denial(code),
     )
 
@@ -251,5 +254,7 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         chunks += chunk
         if len(chunks) > LARGEST_BODY:
-            raise SpecError(413, "BadRequestException", f"the body is larger than {LARGEST_BODY} bytes")
+            raise SpecError(
+                413, "BadRequestException", f"the body is larger than {LARGEST_BODY} bytes; send a smaller request"
+            )
     return bytes(chunks)

@@ -63,7 +63,9 @@ def page_of_names(names: Sequence[str], token: str | None, size: str | None) -> 
     if size is None:
         return names[start:], {}
     if not size.isdecimal() or not 0 < len(size) < 10 or int(size) == 0:  # noqa: PLR2004 (bounds the number's length)
-        raise bad_request("`pageSize` must be a whole number above 0")
+        raise bad_request(
+            "`pageSize` is not a whole number above 0, or has too many digits; send a smaller whole number above 0"
+        )
     found = names[start : start + int(size)]
     more = start + len(found) < len(names)
     return found, {"next-page-token": base64.urlsafe_b64encode(found[-1].encode()).decode()} if more else {}

@@ -121,11 +121,20 @@ async def _question(request: Request, sparks: SparkRegistry, kind: type[Asked]) 
     body = await request.body()
     spoken = sparks.authenticate_driver_request("POST", request.url.path, request.headers, body)
     if spoken is None:
-        raise ProblemError(401, "unauthenticated", "the driver's session is unknown or has ended")
+        raise ProblemError(
+            401,
+            "unauthenticated",
+            (
+                "the Spark driver that sent the request is unknown to the server or was "
+                "stopped; create a new Spark session"
+            ),
+        )
     try:
         return spoken, kind.model_validate_json(body)
     except ValidationError:
-        raise ProblemError(422, "invalid", "the guard's request is malformed") from None
+        raise ProblemError(
+            422, "invalid", "internal error: the request of the guard in the Spark driver is malformed; report it"
+        ) from None
 
 
 def _record_denials(audit: AuditRecorder, request: Request, spoken: DriverRequest, refusals: Iterable[Refusal]) -> None:

@@ -290,8 +290,14 @@ class TestBackfill:
             ({"since": 1, "step": 1}, "needs both `since` and `until`"),
             ({"since": 1, "until": 2, "step": 0}, "do not fit together"),
             ({"since": 1, "until": 2, "step": "P1D"}, "do not fit together"),
-            ({"since": "2013-01-01", "until": "2013-01-02", "step": "PT1H"}, "`step` does not lead forward"),
-            ({"since": "2013-01-01", "until": "2013-01-02", "step": "-P1D"}, "`step` does not lead forward"),
+            (
+                {"since": "2013-01-01", "until": "2013-01-02", "step": "PT1H"},
+                "`step` is not positive, or not of whole days",
+            ),
+            (
+                {"since": "2013-01-01", "until": "2013-01-02", "step": "-P1D"},
+                "`step` is not positive, or not of whole days",
+            ),
             ({"since": "2013-01-01", "until": "2013-01-02T00:00:00+00:00", "step": "P1D"}, "do not fit together"),
             (
                 {"since": "2013-01-01T00:00:00", "until": "2013-01-02T00:00:00+00:00", "step": "P1D"},

@@ -244,7 +244,7 @@ def _build_state_change(verb: str) -> Callable[..., Any]:
         raise ProblemError(
             409,
             "changed",
-            f"the runs of `{pipeline}` changed while the request was processed; it had no effect, retry it",
+            f"the runs of `{pipeline}` changed while the request was processed; the request had no effect; retry it",
         )
 
     return change_state

@@ -150,7 +150,10 @@ def _parts(since: Any, until: Any, step: Any) -> Iterator[tuple[Any, Any]]:
     while since < until:
         end = min(since + step, until)
         if end <= since:  # a step of less than a day from a date, or not a positive one
-            raise InvalidError("`step` does not lead forward; give a positive duration, of whole days for dates")
+            raise InvalidError(
+                "`step` is not positive, or not of whole days for a range of dates; give a positive "
+                "duration, of whole days for dates"
+            )
         yield since, end
         since = end
 

@@ -30,7 +30,7 @@ _LARGEST = 2**63
 
 def _of_spark(value: Scalar) -> Scalar:
     if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
-        raise ValueError("the integer has more than 64 bits; send it as text, and cast it in the statement")
+        raise ValueError("the integer has more than 64 bits; send it as a string, and cast it in the statement")
     return value
 
 

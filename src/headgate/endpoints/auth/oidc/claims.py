@@ -23,7 +23,7 @@ def identity_from_claims(claims: Mapping[str, Any], provider: Provider, nonce: s
     _for_us(claims, provider)
     _in_time(claims, provider.skew, now)
     if not hmac.compare_digest(_text(claims, "nonce").encode(), nonce.encode()):
-        raise LoginError("the `nonce` of the identity token is of another login; log in again")
+        raise LoginError("the identity token belongs to another login: its `nonce` differs; log in again")
     subject = _text(claims, "sub")
     if not 0 < len(subject) <= _LONGEST_SUBJECT:
         raise LoginError(
@@ -69,22 +69,32 @@ def _in_time(claims: Mapping[str, Any], skew: float, now: float) -> None:
         raise LoginError("the identity token has expired; log in again")
     if _time(claims, "iat") - skew > now or ("nbf" in claims and _time(claims, "nbf") - skew > now):
         raise LoginError(
-            "the identity token is not valid yet: the clocks of provider and server differ; ask the operator to set them"
+            "the identity token is not valid yet, because the clocks of the provider and the server differ; ask the "
+            "operator to correct them"
         )
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float:
     value = claims.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise LoginError(f"the `{name}` of the identity token is missing or not a number")
+        raise LoginError(
+            f"the claim `{name}` of the identity token is missing or not a number; ask the operator to check "
+            "the OpenID Connect provider"
+        )
     # `NaN` and `Infinity` are not JSON, but Python parses them; with either, every comparison of times would hold.
     if not abs(value) <= _LATEST:
-        raise LoginError(f"the `{name}` of the identity token is not a valid time in seconds since the epoch")
+        raise LoginError(
+            f"the claim `{name}` of the identity token is not a valid time in seconds since the epoch; ask the "
+            "operator to check the OpenID Connect provider"
+        )
     return float(value)
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:
     value = claims.get(name)
     if not isinstance(value, str):
-        raise LoginError(f"the `{name}` of the identity token is missing or not a string")
+        raise LoginError(
+            f"the claim `{name}` of the identity token is missing or not a string; ask the operator to check "
+            "the OpenID Connect provider"
+        )
     return value

@@ -20,7 +20,10 @@ from headgate.endpoints.auth.oidc.claims import identity_from_claims
 from headgate.endpoints.auth.oidc.errors import ProviderError
 from headgate.endpoints.auth.oidc.provider_metadata import Documents, Published, fetch_json
 
-_UNKNOWN = "the identity token is not signed with a key and an algorithm of the provider; log in again"
+_UNKNOWN = (
+    "the identity token is not signed with a key and an algorithm of the OpenID Connect provider; log in again, or "
+    "ask the operator to check the provider"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,10 @@ class ProviderClient:
                 fields["client_secret"] = provider.secret
         token = fetch_json(provider, "POST", published.endpoint("token_endpoint"), **more).get("id_token")
         if not isinstance(token, str):
-            raise ProviderError(f"the token endpoint of `{provider.issuer}` returned no `id_token`")
+            raise ProviderError(
+                f"the token endpoint of `{provider.issuer}` returned no `id_token`; check at the provider "
+                "that the client may use OpenID Connect with the scope `openid`"
+            )
         return token
 
     def _verify(self, token: str) -> Mapping[str, Any]:
@@ -124,7 +130,10 @@ class ProviderClient:
         try:
             header = extract_compact(token.encode("ascii")).headers()
         except (JoseError, ValueError):
-            raise LoginError("the identity token is not a signed JWT; log in again") from None
+            raise LoginError(
+                "the identity token of the OpenID Connect provider is not a signed JWT; log in again, or ask "
+                "the operator to check the provider"
+            ) from None
         algorithm, kid = header.get("alg"), header.get("kid")
         if algorithm not in self._provider.algorithms or not isinstance(kid, (str, type(None))):
             raise LoginError(_UNKNOWN)

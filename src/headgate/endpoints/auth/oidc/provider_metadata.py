@@ -77,7 +77,10 @@ class Documents:
             )
         listed = fetch_json(self._provider, "GET", _sound(str(said.get("jwks_uri", "")))).get("keys")
         if not isinstance(listed, list):
-            raise ProviderError(f"the document at the `jwks_uri` of `{issuer}` has no list `keys`")
+            raise ProviderError(
+                f"the document at the `jwks_uri` of `{issuer}` has no list `keys`; check "
+                "HEADGATE_OIDC_ISSUER and the provider"
+            )
         keys = (_key(each) for each in listed)
         return Published(said, tuple(key for key in keys if key is not None), self._clock())
 
@@ -93,18 +96,31 @@ def fetch_json(provider: Provider, method: str, url: str, **more: Any) -> dict[s
             for part in answer.iter_bytes():
                 body += part
                 if len(body) > _MOST:
-                    raise ProviderError(f"the response of `{url}` is larger than {_MOST} bytes")
+                    raise ProviderError(
+                        f"the response of `{url}` is larger than {_MOST} bytes; check HEADGATE_OIDC_ISSUER "
+                        "and the provider"
+                    )
             answered = httpx.Response(answer.status_code, content=body)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise ProviderError(f"`{url}` cannot be reached ({error})") from error
+        raise ProviderError(
+            f"the OpenID Connect provider cannot be reached at `{url}` ({error}); check "
+            "HEADGATE_OIDC_ISSUER and the network"
+        ) from error
     if answered.status_code != httpx.codes.OK:
-        raise ProviderError(f"the response of `{url}` has status {answered.status_code} instead of 200")
+        raise ProviderError(
+            f"the response of `{url}` has the status {answered.status_code} instead of 200; check "
+            "HEADGATE_OIDC_ISSUER and the provider"
+        )
     try:
         found = answered.json()
     except ValueError:
-        raise ProviderError(f"the response of `{url}` is not JSON") from None
+        raise ProviderError(
+            f"the response of `{url}` is not JSON; check HEADGATE_OIDC_ISSUER and the provider"
+        ) from None
     if not isinstance(found, dict):
-        raise ProviderError(f"the response of `{url}` is not a JSON object")
+        raise ProviderError(
+            f"the response of `{url}` is not a JSON object; check HEADGATE_OIDC_ISSUER and the provider"
+        )
     return found
 
 
@@ -121,7 +137,10 @@ def _sound(url: str) -> str:
     """Return `url` if it is safe to use: with TLS, or on this machine. Raises `ProviderError`."""
     if urlsplit(url).scheme == "https" or (urlsplit(url).scheme == "http" and _is_loopback(url)):
         return url
-    raise ProviderError(f"`{url}` is not an https address; only a loopback address may use http")
+    raise ProviderError(
+        f"the address `{url}` of the OpenID Connect provider does not use https; use https, or a loopback "
+        "address with http"
+    )
 
 
 def _is_loopback(url: str) -> bool:
