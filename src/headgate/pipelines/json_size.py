@@ -154,7 +154,7 @@ def _size_of_one(type: Any) -> int:
         return int(type.precision) + _DECIMAL
     found = _SIZES.get(type) or next((size for is_of, size in _OTHER_SIZES if is_of(type)), None)
     if found is None:
-        raise ValueError(f"values of the type `{type}` cannot be returned as JSON")
+        raise ValueError(f"values of the type `{type}` cannot be returned as JSON; cast the column to another type")
     return found
 
 

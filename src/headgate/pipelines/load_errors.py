@@ -9,4 +9,4 @@ class EndedError(Exception):
     """The run has to end, for example because it was cancelled or exceeded its timeout."""
 
     def __init__(self) -> None:
-        super().__init__("the run has to end")
+        super().__init__("the run was asked to end before it was done; its state shows the reason")

@@ -237,7 +237,7 @@ class TestAConnection:
         assert not describe_failure(raised.value).refused
 
     def test_a_deleted_connection_is_reported(self, scene: Scene) -> None:
-        with pytest.raises(PlaceError, match="the connection was deleted"):
+        with pytest.raises(PlaceError, match="the connection of the pipeline was deleted"):
             places(scene).place(LOAD)
 
 

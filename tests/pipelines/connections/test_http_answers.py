@@ -85,7 +85,7 @@ class TestABody:
     def test_a_body_that_is_packed_in_another_way_is_refused(self, coding: str) -> None:
         sent = gzip.compress(gzip.compress(bytes(1 << 20))) if "gzip" in coding else zstandard.compress(bytes(1 << 20))
 
-        with pytest.raises(AnswerError, match=r"a content encoding other than gzip|is not valid HTTP"):
+        with pytest.raises(AnswerError, match=r"a content encoding that is not supported|is not valid HTTP"):
             answered(body_of(sent, f"content-encoding: {coding}"))
 
     def test_a_body_that_is_packed_twice_under_two_headers_is_refused(self) -> None:

@@ -43,7 +43,7 @@ def test_an_invalid_listing_file_is_refused(tmp_path: Path) -> None:
     for number, make in enumerate((lambda path: path.touch() or os.truncate(path, 1 << 40), os.mkfifo, Path.mkdir)):
         make(tmp_path / f"{number}.listed")
 
-        with pytest.raises(LoadError, match="not a list of files"):
+        with pytest.raises(LoadError, match="which lists the loaded files, is damaged"):
             ListingMarks(tmp_path, number).select_new([A], 0.0)
 
 

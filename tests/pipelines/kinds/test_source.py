@@ -24,7 +24,7 @@ from tests.pipelines.sources import source, stream
 from tests.pipelines.spark_deployment import ByHand, Told
 from tests.postgres import USER, PostgresServer
 
-NESTED = "the column `n` has the type INT in the table, but STRUCT<`x`: BIGINT> in the data"
+NESTED = "the column `n` cannot be loaded: its type STRUCT<`x`: BIGINT> in the data cannot be cast to its type INT"
 
 
 class Loaded:

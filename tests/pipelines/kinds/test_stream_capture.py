@@ -72,7 +72,7 @@ class TestOnSpark:
         drop.put("fits/3.csv", "n", "three")
 
         with pytest.raises(
-            LoadError, match=r"`3\.csv` does not fit the columns of lake\.raw\.fits; no file of its batch"
+            LoadError, match=r"the file `3\.csv` does not fit the columns of lake\.raw\.fits; no file of its batch"
         ):
             drop.lake.run(capture("fits"))
         assert drop.rows("fits") == [(1,)]
@@ -123,7 +123,7 @@ class TestOnSpark:
         assert drop.rows("long") == [(1,), (2,)]
 
     def test_a_missing_folder_of_a_capture_is_reported(self, drop: Drop) -> None:
-        with pytest.raises(LoadError, match="there is no folder `nowhere` in the connection's folder"):
+        with pytest.raises(LoadError, match="there is no folder `nowhere` in the connection.s folder"):
             drop.lake.run(capture("nowhere"))
 
     def test_a_capture_may_not_read_or_checkpoint_in_another_folder(self, drop: Drop, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ class TestOnSpark:
                 (drop.folder / "bound", each) for each in (beside, tmp_path, execution.staging, drop.folder / "cp")
             ]
             for folder, progress in tries:
-                with pytest.raises(PySparkException, match=r"may not access the path|checkpoint"):
+                with pytest.raises(PySparkException, match=r"not declared|not allowed|checkpoint"):
                     stream(folder, progress)
 
         assert drop.rows("bound") == [(1,)]

@@ -20,7 +20,8 @@ def is_below(base: str, reference: str, seen_at: str | None = None) -> httpx.URL
         is_below = _is_below(root, found)
     except (httpx.InvalidURL, ValueError):
         raise LoadError(
-            "the address of the connection, or an address that the API returned, is malformed; correct it"
+            "the address of a request is malformed; correct the address of the connection and `path`, or the address that "
+            "the API returned"
         ) from None
     # Userinfo would be sent as a credential that the host chose, instead of the connection's.
     if found.userinfo:

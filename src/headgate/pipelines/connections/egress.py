@@ -57,7 +57,7 @@ def resolve_host(host: str, port: int) -> Sequence[Address]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
-        raise OSError(f"`{host}` is not a valid host name") from error
+        raise OSError(f"`{host}` is not a valid host name; correct the host of the connection") from error
     return tuple(dict.fromkeys(plain_address(ip_address(str(each[4][0]).partition("%")[0])) for each in found))
 
 
@@ -113,7 +113,9 @@ class Egress:
         """Return the allowed addresses of a host now. Raises `EgressError`, or `OSError` if the host has no address."""
         found = self._find(host, port)
         if not found:
-            raise OSError(f"the host `{host}` has no address")
+            raise OSError(
+                f"the host `{host}` has no address; correct the host of the connection, or check the DNS of the server"
+            )
         return found
 
     def _find(self, host: str, port: int) -> tuple[Address, ...]:

@@ -104,7 +104,7 @@ class ExternalAccessPolicy:
         """Return the target of a connection. Raises `EgressError` if the operator does not allow it, or `PlaceError`."""
         document = self._store.document(CONNECTION, connection)
         if document is None:
-            raise PlaceError("the connection was deleted; declare another one in the pipeline")
+            raise PlaceError("the connection of the pipeline was deleted; declare another one in the pipeline")
         match document["kind"]:
             case "folder":
                 return FolderPlace(
@@ -119,15 +119,18 @@ class ExternalAccessPolicy:
             case "http":
                 return self._http_place(connection, str(document["base_url"]))
             case kind:
-                raise PlaceError(f"the connection has the kind `{kind}`, which this version of Headgate does not know")
+                raise PlaceError(
+                    f"the connection has the kind `{kind}`, which this version of Headgate does not know; "
+                    "create the connection again with a known kind, or ask the operator to update Headgate"
+                )
 
     def jdbc_access(self, caller: Caller, connection: str) -> JdbcAccess:
         """Return how Spark connects to a database for the run that declares it by this name. Raises `JdbcAccessError`."""
         found = self.connection_used(caller, connection)
         if found is None:
             raise JdbcAccessError(
-                "the connection cannot be used by this statement; only a run of a pipeline that declares the connection, with "
-                "a run-as principal that may use it, can use it"
+                "the connection cannot be used by this statement; run the statement in a pipeline that declares the "
+                "connection, with a run-as principal that may use it"
             )
         try:
             place = database_of(self.place(found), connection)
@@ -224,5 +227,7 @@ def _local(path: str) -> Path | None:
 def _folder_name(id: str) -> str:
     """Return an id that can be the name of a folder. Raises `PlaceError` for any other id; an imported log may have one."""
     if not is_folder_name(id):
-        raise PlaceError(f"the id `{id}` of a run or pipeline cannot be the name of a folder")
+        raise PlaceError(
+            f"the id `{id}` of a run or pipeline cannot be the name of a folder; create the pipeline again"
+        )
     return id

@@ -108,7 +108,7 @@ class HttpReader:
             request = httpx.Request(method, target, headers=self._headers, json=document, extensions=waits)
         except (httpx.InvalidURL, UnicodeError):
             raise AnswerError(
-                "the host name in the address is not valid in the DNS; change the address of the connection"
+                "the host name in the address of the connection is not valid in the DNS; correct the address"
             ) from None
         with self._translate_errors():
             # The transport is called directly: a client of httpx would keep cookies, and decompress bodies without a limit.
@@ -126,18 +126,28 @@ class HttpReader:
         except httpx.TimeoutException:
             raise BrokenAnswerError(f"the host did not respond for {self._bounds.silence:,.0f} seconds") from None
         except DeadlineError:
-            raise BrokenAnswerError(f"the response was not complete after {self._bounds.whole:,.0f} seconds") from None
+            raise BrokenAnswerError(
+                f"the response of the host was not complete after {self._bounds.whole:,.0f} seconds"
+            ) from None
         except httpx.LocalProtocolError:
-            raise AnswerError("the headers of the connection are not valid in HTTP; change them") from None
+            raise AnswerError(
+                "the headers of the connection are not valid in HTTP; set the secret of the connection again "
+                "with valid headers"
+            ) from None
         except httpx.ProtocolError:
-            raise BrokenAnswerError("the request failed: the response is incomplete, or is not valid HTTP") from None
+            raise BrokenAnswerError("the response of the host is incomplete, or is not valid HTTP") from None
         except httpx.TransportError as error:
-            raise BrokenAnswerError(f"the request failed: {mask(str(error)) or type(error).__name__}") from None
+            raise BrokenAnswerError(
+                f"the request to the host failed: {mask(str(error)) or type(error).__name__}"
+            ) from None
 
     def _body(self, answer: httpx.Response) -> bytearray:
         coding = answer.headers.get("content-encoding", "").strip().lower()
         if coding not in ("", "identity", _GZIP):
-            raise AnswerError("the response has a content encoding other than gzip, which is not supported")
+            raise AnswerError(
+                "the response of the host has a content encoding that is not supported; let the API send "
+                "gzip or no encoding"
+            )
         return _unpacked(answer.iter_raw(), self._bounds.size, is_gzip=coding == _GZIP)
 
 
@@ -157,9 +167,11 @@ def _unpacked(pieces: Iterable[bytes], largest: int, *, is_gzip: bool) -> bytear
         # One byte more than allowed, to detect a larger body. The limit is never 0, which would mean no limit.
         body += _inflated(unpacker, piece, largest + 1 - len(body)) if is_gzip else piece
         if max(raw, len(body)) > largest:
-            raise OversizedAnswerError(f"the response is larger than {largest:,} bytes")
+            raise OversizedAnswerError(
+                f"the response of the host is larger than {largest:,} bytes; request less at once"
+            )
     if is_gzip and not unpacker.eof:
-        raise BrokenAnswerError("the response is damaged: its gzip data is truncated")
+        raise BrokenAnswerError("the response of the host is damaged: its gzip data is truncated")
     return body
 
 
@@ -167,7 +179,7 @@ def _inflated(unpacker: Any, piece: bytes, limit: int) -> bytes:
     try:
         found = unpacker.decompress(piece, limit)
     except zlib.error:
-        raise BrokenAnswerError("the response is damaged: it is not valid gzip data") from None
+        raise BrokenAnswerError("the response of the host is damaged: it is not valid gzip data") from None
     if unpacker.unused_data:
-        raise BrokenAnswerError("the response is damaged: bytes follow its gzip data")
+        raise BrokenAnswerError("the response of the host is damaged: bytes follow its gzip data")
     return found

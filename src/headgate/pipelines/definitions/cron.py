@@ -42,7 +42,10 @@ def _times(cron: str, timezone: str, at: float, *, reverse: bool) -> CronSim:
     try:
         return CronSim(cron, datetime.fromtimestamp(at, ZoneInfo(timezone)), reverse=reverse)
     except CronSimError as error:
-        raise ScheduleError(f"the cron expression `{cron}` is invalid: {str(error).lower()}") from error
+        raise ScheduleError(
+            f"the cron expression `{cron}` is invalid ({str(error).lower()}); write minute, hour, day of "
+            "the month, month, day of the week"
+        ) from error
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ScheduleError(
             f"`{timezone}` is not a known time zone; name an IANA time zone such as `Europe/Berlin`"

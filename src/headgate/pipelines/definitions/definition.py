@@ -33,13 +33,12 @@ class Schedule(StrictDefinition):
 
     @model_validator(mode="after")
     def _comes_round(self) -> "Schedule":
-        if (self.cron is None) == (self.after is None):
-            fault = (
-                "neither `cron` nor `after`; set one" if self.cron is None else "both `cron` and `after`; remove one"
-            )
-            raise ValueError(f"the schedule has {fault} of them")
+        if self.cron is None and self.after is None:
+            raise ValueError("the schedule has neither `cron` nor `after`; set one of them")
+        if self.cron is not None and self.after is not None:
+            raise ValueError("the schedule has both `cron` and `after`; remove one of them")
         if self.cron is not None and next_after(self.cron, self.timezone, 0.0) is None:
-            raise ValueError(f"the cron expression `{self.cron}` matches no date")
+            raise ValueError(f"the cron expression `{self.cron}` matches no date; correct its day or month")
         return self
 
 

@@ -34,13 +34,10 @@ class StreamCaptureDefinition(PipelineDefinition):
 
     @model_validator(mode="after")
     def _from_somewhere(self) -> Self:
-        if (self.source is None) is (self.connection is None):
-            fault = (
-                "neither `source` nor `connection`; set"
-                if self.source is None
-                else "both `source` and `connection`; remove"
-            )
-            raise ValueError(f"the stream capture has {fault} one of them")
+        if self.source is None and self.connection is None:
+            raise ValueError("the stream capture has neither `source` nor `connection`; set one of them")
+        if self.source is not None and self.connection is not None:
+            raise ValueError("the stream capture has both `source` and `connection`; remove one of them")
         if ".." in self.path.split("/"):
             raise ValueError("`path` contains `..`; name a folder below the folder of the connection")
         return self

@@ -131,11 +131,12 @@ class Claims:
         room = self._room(cluster)
         if not room:
             raise RunNotReadyError(
-                f"this deployment has no cluster `{cluster}`; name another `cluster` in the definition"
+                f"the operator has not configured the cluster `{cluster}`; name another `cluster` in the definition"
             )
         if running.get(cluster, 0) >= room:
             raise RunNotReadyError(
-                f"the cluster `{cluster}` is full: at most {room} runs may be under way on it at once"
+                f"the cluster `{cluster}` has as many running runs as may run at once ({room}); the run begins when one of "
+                "them has ended"
             )
         if lacking := self._lacking(organization, cluster):
             raise RunNotReadyError(lacking)
@@ -159,5 +160,5 @@ def _definition(organization: Organization, row: RunRow) -> PipelineDefinition |
         return None
     document = organization.store.document("pipeline", row.pipeline)
     if document is None:
-        raise NotFoundError("the pipeline has no definition")
+        raise NotFoundError(f"the pipeline `{row.pipeline}` has no definition; save a definition for it")
     return parse_definition(document)

@@ -47,7 +47,10 @@ class SparkExecutor:
 
         carry_out = kind_of(attempt.definition).run
         if carry_out is None:
-            raise NotFoundError(f"`{attempt.definition.name}` is of a kind of pipeline that has no runs")
+            raise NotFoundError(
+                f"the pipeline `{attempt.definition.name}` cannot run, because its kind has no runs; "
+                "trigger another pipeline"
+            )
         external_access = self._external_access_of(attempt.organization)
         spark = self._connect(attempt.token)
         try:
@@ -95,7 +98,10 @@ def _execution(
             raise InterruptedError(why)
         found = connection(control.snapshot, row.pipeline, name)
         if found is None:
-            raise PlaceError(f"the pipeline `{attempt.definition.name}` declares no connection `{name}`")
+            raise PlaceError(
+                f"the pipeline `{attempt.definition.name}` declares no connection `{name}`; add the connection "
+                "to the definition"
+            )
         return external_access.place(found)
 
     def exists(table: str) -> bool:

@@ -29,7 +29,9 @@ def require_short_lines(file: Path, has_to_end: Callable[[], bool]) -> None:
             ends = [at for at in (piece.find(b"\n"), piece.find(b"\r")) if at >= 0]
             so_far += min(ends, default=len(piece))
             if so_far > MAX_LINE_BYTES:
-                raise LoadError(f"a line is longer than {MAX_LINE_BYTES >> 20} MiB; write one row in each line")
+                raise LoadError(
+                    f"a line of the file is longer than {MAX_LINE_BYTES >> 20} MiB; write one row in each line"
+                )
             if ends:
                 so_far = len(piece) - 1 - max(piece.rfind(b"\n"), piece.rfind(b"\r"))
 
@@ -38,8 +40,8 @@ def require_small_document(file: Path, _: Callable[[], bool]) -> None:
     """Raise `LoadError` if a file is larger than `MAX_DOCUMENT_BYTES`."""
     if file.stat().st_size > MAX_DOCUMENT_BYTES:
         raise LoadError(
-            f"a JSON document is larger than {MAX_DOCUMENT_BYTES >> 20} MiB; "
-            "write one document in each line, with the format `json_lines`"
+            f"the file is a JSON document of more than {MAX_DOCUMENT_BYTES >> 20} MiB; write one document in each line, "
+            "with the format `json_lines`"
         )
 
 

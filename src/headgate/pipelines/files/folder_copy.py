@@ -142,13 +142,18 @@ def _write_copy(source: int, goal: Path, size: int, has_to_end: Callable[[], boo
 
 def _require_not_own(folder: AllowedFolder, descriptor: int, name: str) -> None:
     if folder.server_files.is_own_open(descriptor):
-        raise LoadError(f"{_format_place(name)} belongs to the server itself and is not read; name another one")
+        raise LoadError(
+            f"{_format_place(name)} belongs to the server itself and is not read; name another file or folder"
+        )
 
 
 def _fault(error: OSError, name: str) -> LoadError:
     if error.errno in _LINKED:
         return _link_fault(name)
-    return LoadError(f"{_format_place(name)} cannot be opened: {os.strerror(error.errno or 0)}")
+    return LoadError(
+        f"{_format_place(name)} cannot be opened ({os.strerror(error.errno or 0)}); ask the operator to check "
+        "its permissions for the server"
+    )
 
 
 def _link_fault(name: str) -> LoadError:

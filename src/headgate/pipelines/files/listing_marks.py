@@ -61,7 +61,11 @@ def _read(path: Path) -> tuple[bytes, float]:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-            raise LoadError(f"`{path.name}` in the checkpoint folder of the stream is not a list of files; remove it")
+            raise LoadError(
+                f"the file `{path.name}` in the checkpoint folder of the stream, which lists the loaded files, "
+                "is damaged; ask the operator to remove that file; the next run writes it again, and loads no "
+                "file twice"
+            )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(_LARGEST), found.st_mtime
     finally:

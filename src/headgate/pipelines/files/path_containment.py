@@ -45,7 +45,9 @@ def open_folder(root: Path, below: PurePosixPath) -> Iterator[int]:
 def open_beneath(folder: int, path: PurePosixPath, flags: int, mode: int = 0) -> int:
     """Return a new descriptor of a file below an open folder. Raises `OSError`: `ELOOP` or `EXDEV` if the path leads out."""
     if path.is_absolute() or ".." in path.parts:
-        raise OSError(errno.EXDEV, "the path leads out of its folder", str(path))
+        raise OSError(
+            errno.EXDEV, "the path leads out of its folder; use a path without `..` below the folder", str(path)
+        )
     if _HAS_OPENAT2:
         return _open_at_once(folder, path, flags, mode)
     return _open_by_parts(folder, path, flags, mode)

@@ -58,11 +58,10 @@ class DestinationDefinition(PipelineDefinition):
 
     @model_validator(mode="after")
     def _goes_to_one_of_them(self) -> Self:
-        if (self.files is None) == (self.database is None):
-            fault = (
-                "neither `files` nor `database`; set" if self.files is None else "both `files` and `database`; remove"
-            )
-            raise ValueError(f"the destination has {fault} one of them")
+        if self.files is None and self.database is None:
+            raise ValueError("the destination has neither `files` nor `database`; set one of them")
+        if self.files is not None and self.database is not None:
+            raise ValueError("the destination has both `files` and `database`; remove one of them")
         return self
 
 

@@ -66,7 +66,7 @@ def _column(rows: StructType, name: str, table: DataType) -> Column:
     try:
         return _value(_column_of(found.name), found.dataType, table)
     except LoadError as error:
-        raise LoadError(f"the column `{name}` {error}") from None
+        raise LoadError(f"the column `{name}` cannot be loaded: {error}") from None
 
 
 def _value(value: Column, rows: DataType, table: DataType) -> Column:
@@ -81,7 +81,7 @@ def _value(value: Column, rows: DataType, table: DataType) -> Column:
         return spark.to_json(value)
     if _is_nested(rows) or _is_nested(table):
         raise LoadError(
-            f"has the type {sql_type(table)} in the table, but {sql_type(rows)} in the data, which cannot be cast; declare its "
+            f"its type {sql_type(rows)} in the data cannot be cast to its type {sql_type(table)} in the table; declare its "
             "type in `columns`"
         )
     return value.try_cast(table)

@@ -33,9 +33,15 @@ def stage_files(
 
 
 def _count(sizes: Mapping[str, int], stream: FileStream) -> tuple[int, int]:
+    if not sizes and stream.file is not None:
+        raise LoadError(
+            f"there is no file `{stream.file}` in the connection's folder; correct `file` of the stream, or add the file"
+        )
     if not sizes:
-        what = f"file `{stream.file}`" if stream.file is not None else f"file whose name begins with `{stream.prefix}`"
-        raise LoadError(f"there is no {what} in the connection's folder; correct the stream, or add the file")
+        raise LoadError(
+            f"there is no file in the connection's folder whose name begins with `{stream.prefix}`; correct `prefix` of the "
+            "stream, or add a file"
+        )
     return len(sizes), sum(sizes.values())
 
 
@@ -44,5 +50,5 @@ def _is_folder(top: int, name: str) -> bool:
         return stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         raise LoadError(
-            f"there is no file `{name}` in the connection's folder; correct the stream, or add the file"
+            f"there is no file `{name}` in the connection's folder; correct `file` of the stream, or add the file"
         ) from None

@@ -201,10 +201,11 @@ class Capture:
         if REFUSED_STATE in words or not any(sign in words for sign in _UNREADABLE):
             return error
         # Spark's message has the path of the file, which the gateway does not let through.
-        unfit = next((f"`{each.name}`" for each in came[:_MOST_TOLD] if not self._fits(each)), "a file")
+        unfit = next((f"the file `{each.name}`" for each in came[:_MOST_TOLD] if not self._fits(each)), "a file")
         return LoadError(
-            f"{unfit} does not fit the columns of {self._definition.into}; no file of its batch was loaded; replace the file "
-            "under the same name by a correct or an empty one and run again, or remove it and do a clean and restart"
+            f"{unfit} does not fit the columns of {self._definition.into}; no file of its batch was loaded; overwrite the file "
+            "with a corrected or empty one of the same name and run again, or delete it and run `headgate pipeline "
+            "clean-and-restart`"
         )
 
     def _fits(self, file: Path) -> bool:

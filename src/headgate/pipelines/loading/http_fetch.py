@@ -106,7 +106,8 @@ class Api:
             mark = hashlib.sha256(address.encode()).digest()
             if mark in seen:
                 raise LoadError(
-                    f"page {number} of `{path}` was read before: the API's references to the next page form a loop; check `pages`"
+                    f"page {number} of `{path}` was read before: the API's references to the next page form a loop; correct "
+                    "`pages` of the stream"
                 )
             seen.add(mark)
             came = self._patient(address, f"page {number} of `{path}`")
@@ -143,7 +144,7 @@ class Api:
                 if tried == self._bounds.tries:
                     raise LoadError(f"{what}: {again}; gave up after {tried} tries; run again later") from again
                 self._pause(again, tried, what)
-        raise AssertionError("tried at least once")
+        raise AssertionError("internal error: a page of the API was not requested; report it")
 
     def _pause(self, again: _AgainError, tried: int, what: str) -> None:
         longest = self._bounds.longest_wait
@@ -195,7 +196,8 @@ def _require_success(answer: HttpAnswer, what: str) -> None:
         raise _AgainError(f"the API responded with {_format_status(status)}", _parse_retry_after(answer.headers))
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         raise LoadError(
-            f"{what}: the API responded with {_format_status(status)}; give the connection a secret that may read `path`"
+            f"{what}: the API responded with {_format_status(status)}; set a secret of the connection that may read the "
+            "stream's `path`"
         )
     if status != HTTPStatus.OK:
         raise LoadError(
@@ -213,7 +215,7 @@ def _document(body: bytes | bytearray) -> Any:
 
 
 def _no_number(written: str) -> Any:
-    raise ValueError(f"`{written}` is not a JSON number")
+    raise ValueError(f"`{written}` is not a JSON number; the API must send valid JSON")
 
 
 def _parse_retry_after(headers: Mapping[str, str]) -> float | None:

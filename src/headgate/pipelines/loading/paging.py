@@ -106,12 +106,14 @@ def require_records(document: Any, pointer: str) -> Sequence[Any]:
     found = resolve_pointer(document, pointer)
     place = f"at `{pointer}`" if pointer else "at its top level"
     if not isinstance(found, list):
-        raise LoadError(f"the response has no list {place}; set `records` to a JSON pointer to the list of records")
+        raise LoadError(
+            f"the response of the API has no list {place}; set `records` to a JSON pointer to the list of records"
+        )
     wrong = next((each for each in found if not isinstance(each, dict)), None)
     if wrong is not None:
         raise LoadError(
-            f"the list {place} of the response contains a `{type(wrong).__name__}`, but every record must be an object; set "
-            "`records` to another list"
+            f"the list {place} of the response has a record that is not an object; set `records` to a JSON pointer to a "
+            "list of objects"
         )
     return found
 

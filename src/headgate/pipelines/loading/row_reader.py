@@ -47,14 +47,16 @@ def parse_declared_schema(spark: SparkSession, columns: str) -> StructType:
     try:
         return spark.createDataFrame([], columns).schema if columns else StructType()
     except PySparkException as error:
-        raise LoadError(f"`columns` is invalid: {visible_words(error)}; write it as in CREATE TABLE") from None
+        raise LoadError(
+            f"`columns` is invalid: {visible_words(error)}; write names and types of columns as in CREATE TABLE"
+        ) from None
 
 
 def _csv(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
     def header(path: str) -> StructType:
         found = spark.read.format("csv").option("header", "true").load(path).schema
         if not found.fields:
-            raise LoadError(f"`{Path(path).name}` is empty; add a header to the file, or remove the file")
+            raise LoadError(f"the file `{Path(path).name}` is empty; add a header to it, or remove it")
         return StructType([StructField(each.name, _type(known, each.name)) for each in found.fields])
 
     for columns, alike in _group_by_schema(paths, header):
@@ -78,7 +80,7 @@ def _refuse_lines(spark: SparkSession, paths: Sequence[str]) -> None:
     found = spark.read.text(list(paths)).groupBy(FILE_NAME.alias("name")).agg(*counted)
     wrong = found.where("objects > 1 AND lists = 0").limit(1).collect()
     if wrong:
-        raise LoadError(f"`{wrong[0]['name']}` has one JSON document per line; set `format` to `json_lines`")
+        raise LoadError(f"the file `{wrong[0]['name']}` has one JSON document per line; set `format` to `json_lines`")
 
 
 def _read_json(spark: SparkSession, paths: Sequence[str], known: StructType, *, one_a_line: bool) -> DataFrame:
@@ -117,7 +119,9 @@ def _read_schema(path: str, schema: Callable[[str], StructType]) -> StructType:
                 f"Spark ended before or while it read `{Path(path).name}`; run the pipeline again, and if that fails too, "
                 "split the file into smaller ones"
             ) from error
-        raise LoadError(f"`{Path(path).name}` cannot be read: {visible_words(error)}") from error
+        raise LoadError(
+            f"the file `{Path(path).name}` cannot be read: {visible_words(error)}; correct or remove the file"
+        ) from error
 
 
 def _type(known: StructType, name: str) -> DataType:

@@ -66,9 +66,10 @@ class FileStream(StreamBase):
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
-        if (self.file is None) == (self.prefix is None):
-            fault = "neither `file` nor `prefix`; set" if self.file is None else "both `file` and `prefix`; remove"
-            raise ValueError(f"the stream of files has {fault} one of them")
+        if self.file is None and self.prefix is None:
+            raise ValueError("the stream of files has neither `file` nor `prefix`; set one of them")
+        if self.file is not None and self.prefix is not None:
+            raise ValueError("the stream of files has both `file` and `prefix`; remove one of them")
         return self
 
 

@@ -85,8 +85,8 @@ def load_error_from(error: PySparkException, stream: str) -> LoadError | None:
         return LoadError(words.partition(_RAISED)[2].lstrip("] ").partition(" SQLSTATE")[0])
     if _UNREADABLE in words:
         return LoadError(
-            f"stream `{stream}`: a file cannot be read to its end, because it is damaged, or was moved or replaced meanwhile: "
-            f"{visible_words(error)}"
+            f"stream `{stream}`: a file cannot be read to its end ({visible_words(error)}); it is damaged, or was moved or "
+            "replaced during the load; restore it, and run again"
         )
     return None
 

@@ -50,7 +50,7 @@ def register_external_table(place: HttpPlace, into: str, metadata: str, has_to_e
         try:
             _Other(http, place.base_url.rstrip("/")).register(database, table, metadata)
         except (AnswerError, LoadError) as error:
-            raise SyncError(f"the other catalog did not register `{into}`: {error}") from error
+            raise SyncError(f"the table was not registered as `{into}` in the other catalog: {error}") from error
 
 
 class _Other:
@@ -84,13 +84,21 @@ class _Other:
 
 def _require(status: int) -> None:
     if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        raise AnswerError(f"the catalog responded with the status {status}")
+        raise AnswerError(
+            f"the other catalog responded with the status {status}; check the address and the secret of the connection"
+        )
 
 
 def _configuration(body: bytes | bytearray) -> _Configuration:
     try:
         return _Configuration.model_validate(read_json(body))
     except UntrustedInputError as error:
-        raise AnswerError(f"its configuration cannot be read: {error}") from None
+        raise AnswerError(
+            f"the configuration that the other catalog returned cannot be read ({error}); check the address "
+            "of the connection"
+        ) from None
     except ValidationError:
-        raise AnswerError("its configuration does not follow the Iceberg REST specification") from None
+        raise AnswerError(
+            "the configuration that the other catalog returned does not follow the Iceberg REST "
+            "specification; check the address of the connection"
+        ) from None

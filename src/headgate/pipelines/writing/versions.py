@@ -95,9 +95,14 @@ class _VersionSteps:
     def changes(self, there: DataFrame | None) -> DataFrame:
         """Return the steps for an input whose rows have the time from which they are valid."""
         if self._rows.where(f"{FROM} IS NULL").limit(1).count():
-            raise HistoryError("a row has no valid time in the column `changed_at`; correct the row, or remove it")
+            raise HistoryError(
+                "a row of the input has no valid time in the column that `changed_at` names; correct the "
+                "row, or remove it"
+            )
         if several := duplicate_key(self._rows, (*self._keys, FROM)):
-            raise HistoryError(f"the input has different rows for {several}; keep one row per key and time")
+            raise HistoryError(
+                f"the input has several rows with the same key and time, {several}; keep one row per key and time"
+            )
         if there is None:
             return self._versions(self._rows).withColumn(_GONE, sql.lit(False))  # noqa: FBT003
         old = there.alias("old").join(self._rows.alias("new"), _same("old", "new", self._keys), "leftsemi")
@@ -162,7 +167,8 @@ def _require_columns(rows: DataFrame, versions: Versions) -> None:
     named = (*versions.keys, *versions.tracked, *([versions.changed_at] if versions.changed_at else []))
     if missing := [each for each in named if each not in rows.columns]:
         raise HistoryError(
-            f"the input lacks columns that the definition names: {' and '.join(missing)}; it has {', '.join(rows.columns)}"
+            f"the input lacks columns that the definition names: {' and '.join(missing)}; correct the definition; the "
+            f"columns of the input are {', '.join(rows.columns)}"
         )
     if taken := [each for each in rows.columns if each in _ADDED and each != versions.changed_at]:
         raise HistoryError(
