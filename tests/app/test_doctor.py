@@ -27,7 +27,9 @@ from tests.endpoints.http.test_tls import START, issue
 NOW = 4_000_000_000.0
 Seen = Callable[..., dict[str, list[Finding]]]
 WHY = "the kernel is old"
-FULL = Finding("sandbox", "ok", "full: files, TCP ports, system calls and memory of Spark's processes")
+FULL = Finding(
+    "sandbox", "ok", "full: the files, TCP ports, system calls and memory of Spark's processes are restricted"
+)
 UNENFORCED = {
     SandboxLevel.FILES_ONLY: "connections to TCP ports are not restricted",
     SandboxLevel.NONE: "files, TCP ports, system calls and memory are not restricted",
@@ -101,7 +103,7 @@ class TestACheckup:
     def test_doctor_does_not_create_a_missing_data_folder(self, settings: Settings, tmp_path: Path) -> None:
         found = seen(replace(settings, folder=tmp_path / "none"))
 
-        assert found["store"][0].seen.startswith("no store yet")
+        assert found["store"][0].seen.startswith("there is no store yet")
         assert not (tmp_path / "none").exists()
 
     def test_doctor_does_not_check_spark_when_it_is_disabled(self, settings: Settings) -> None:
@@ -314,7 +316,7 @@ class TestAStoreInPostgresql:
 
         found = seen(there)
 
-        assert before[0].seen.startswith("no store yet")
+        assert before[0].seen.startswith("there is no store yet")
         assert {each.state for name in ("store", "logs", "clock", "models") for each in found[name]} == {"ok"}
 
 
@@ -335,7 +337,7 @@ class TestTheEgressPolicy:
             :1
         ]
 
-        assert found.seen == "connections of `organization` may reach 1 folder and 2 hosts"
+        assert found.seen == "the connections of the organization `organization` may reach 1 folder and 2 hosts"
 
     def test_egress_rules_for_an_unknown_organization_are_a_warning(self, settings: Settings) -> None:
         found = self.listing(settings, organisation=EgressRules(), main=EgressRules())

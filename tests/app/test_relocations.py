@@ -182,7 +182,7 @@ def test_a_table_with_a_link_among_its_files_is_not_moved(former: Former) -> Non
 
     with relocations_of(former) as found:
         table = next(each for each in found.list_waiting() if each.name == "lake.raw.t")
-        with pytest.raises(RuleError, match="one of its files is a link"):
+        with pytest.raises(RuleError, match="is a symbolic link; replace it by the file"):
             found.move(table)
 
 

@@ -67,7 +67,10 @@ class Relocations:
         self._require_own(table.organization, relocation.old)
         old, new = Path(path_of(relocation.old)), Path(path_of(relocation.new))
         if os.path.realpath(old) != str(old):
-            raise RuleError("its folder is a link; replace the link by the folder")
+            raise RuleError(
+                f"the table's folder `{old}` is a symbolic link, or its path has one; replace the link by the "
+                "folder to which it leads"
+            )
         changed = read_relocated(relocation, pointer.metadata_location)
         _link_all(old, new)
         for path, content in changed.items():
@@ -124,8 +127,11 @@ def _link_all(old: Path, new: Path) -> None:
     for above, folders, files in os.walk(old):
         there = new / Path(above).relative_to(old)
         there.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if any(Path(above, each).is_symlink() for each in (*folders, *files)):
-            raise RuleError("one of its files is a link; replace the link by the file")
+        link = next((path for each in (*folders, *files) if (path := Path(above, each)).is_symlink()), None)
+        if link is not None:
+            raise RuleError(
+                f"`{link}` in the table's folder is a symbolic link; replace it by the file or folder it leads to"
+            )
         for each in files:
             (there / each).unlink(missing_ok=True)
             os.link(Path(above, each), there / each)

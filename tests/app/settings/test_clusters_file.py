@@ -122,7 +122,7 @@ class TestACheckup:
 
             found = self.found(tmp_path, f'[big]\nmaster = "{url}"\nsecret_file = "{secret}"')
 
-        assert found == [("ok", f"on `{url}`, at most 4 runs at once")]
+        assert found == [("ok", f"the cluster runs on `{url}`, with at most 4 runs at once")]
 
     def test_doctor_warns_of_the_faults_of_a_cluster(self, tmp_path: Path) -> None:
         secret = tmp_path / "secret"
@@ -162,7 +162,10 @@ class TestACheckup:
     def test_doctor_fails_for_a_missing_file_of_a_cluster(self, tmp_path: Path) -> None:
         found = self.found(tmp_path, '[big]\nmaster = "yarn"\nhost = "10.0.0.1"\nhadoop = "/no/such"')
 
-        assert found == [("ok", "on `yarn`, at most 4 runs at once"), ("fail", "the file `/no/such` does not exist")]
+        assert found == [
+            ("ok", "the cluster runs on `yarn`, with at most 4 runs at once"),
+            ("fail", "the file `/no/such` does not exist"),
+        ]
 
 
 def test_the_example_in_the_documentation_of_clusters_is_valid(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_an_egress_file_lists_the_rules_of_each_organization(write: Write) -> No
         ("organizations: [a]\n", "1:16", "expected a mapping of organizations"),
         ("organizations:\n  acme: /srv\n", "2:9", "expected a mapping with `folders` and `hosts`"),
         ("organizations:\n  acme:\n    folder: [/srv]\n", "3:5", "unknown key `folder`"),
-        ("organizations:\n  acme:\n    folders: /srv\n", "3:14", "expected a list"),
+        ("organizations:\n  acme:\n    folders: /srv\n", "3:14", "expected a list as the value of `folders`"),
         ("organizations:\n  acme:\n    folders: [srv]\n", "3:15", "`srv` is not the absolute path of a folder"),
         ("organizations:\n  acme:\n    folders: [/srv/../etc]\n", "3:15", "is not the absolute path of a folder"),
         ("organizations:\n  acme:\n    hosts: [a.org:1, b.org]\n", "3:22", "`b.org` has no port"),

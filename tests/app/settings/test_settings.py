@@ -153,9 +153,9 @@ class TestAnError:
             ('api_port = "x"', "`x` in `api_port` of `{file}` is not a port; use a number up to 65535, or unset it"),
             (
                 "[limits]\nbody = 1",
-                "`limits` of `{file}` has an invalid type; write a text, a number, true, false or a list",
+                "`limits` of `{file}` has an invalid type; write a string, a number, true, false or a list",
             ),
-            ("api_port =", "the configuration file `{file}` in HEADGATE_CONFIG cannot be read: "),
+            ("api_port =", "the configuration file `{file}` in HEADGATE_CONFIG cannot be read ("),
             ('url = "http://a"', "`url` of `{file}` is not a setting"),
             ('store = "a"\nstore_file = "/dev/null"', "`store` and `store_file` of `{file}` are both set; remove one"),
         ],

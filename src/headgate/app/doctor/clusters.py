@@ -35,7 +35,7 @@ def _check_master(cluster: Cluster) -> Finding:
         asyncio.run(require_master(cluster))
     except NoMasterError as error:
         return warning(what, str(error), "start the master; runs on the cluster wait until it answers")
-    return Finding(what, "ok", f"on `{cluster.master}`, at most {cluster.at_once} runs at once")
+    return Finding(what, "ok", f"the cluster runs on `{cluster.master}`, with at most {cluster.at_once} runs at once")
 
 
 def _has_unauthenticated_rest(cluster: Cluster) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Itera
         return  # another check reports that the URL of the store is invalid
     ids = _organizations(settings)
     for id, rules in listed.items():
-        yield Finding(_WHAT, "ok", f"connections of `{id}` may reach {_count_rules(rules)}{where}")
+        yield Finding(_WHAT, "ok", f"the connections of the organization `{id}` may reach {_count_rules(rules)}{where}")
         if ids is not None and id not in (EVERY_HOST, *ids):
             yield _unknown(id, ids)
         yield from _folders(id, rules, own)

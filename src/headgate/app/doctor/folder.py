@@ -25,7 +25,7 @@ def data_folder(settings: Settings, _environ: Mapping[str, str], _now: float) ->
     elif folder.stat().st_mode & _OTHERS:
         yield warning(what, f"`{folder}` can be read by other users of this machine", f"chmod 700 {folder}")
     else:
-        yield Finding(what, "ok", f"`{folder}`; only this user can read it")
+        yield Finding(what, "ok", f"only this user can read `{folder}`")
 
 
 def check_secrets(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
@@ -37,7 +37,7 @@ def check_secrets(settings: Settings, _environ: Mapping[str, str], _now: float) 
         if file.stat().st_mode & _OTHERS:
             yield warning("secrets", f"`{file}` can be read by other users of this machine", f"chmod 600 {file}")
         else:
-            yield Finding("secrets", "ok", f"`{file}`; only this user can read it")
+            yield Finding("secrets", "ok", f"only this user can read `{file}`")
 
 
 def check_disk(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ def public_url(settings: Settings, _environ: Mapping[str, str], _now: float) -> 
     if settings.logins.address is not None:
         yield Finding("public URL", "ok", settings.logins.address)
     elif ip_address(settings.bind).is_loopback and not settings.proxies:
-        yield Finding("public URL", "ok", "not needed on a loopback address")
+        yield Finding("public URL", "ok", "the public URL is not needed on a loopback address")
     else:
         seen = "no public URL is set, so requests with a DNS name in `Host` are refused"
         yield warning("public URL", seen, "set HEADGATE_PUBLIC_URL to the URL that clients use")
@@ -50,7 +50,7 @@ def public_url(settings: Settings, _environ: Mapping[str, str], _now: float) -> 
 def check_certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
     """Check that the certificate fits its key and has not expired."""
     if settings.tls_cert is None or settings.tls_key is None:
-        yield Finding("TLS", "ok", f"no TLS on {settings.bind}")
+        yield Finding("TLS", "ok", f"the server listens without TLS on {settings.bind}, as the settings permit")
         return
     try:
         Certificate(settings.tls_cert, settings.tls_key)
@@ -110,7 +110,7 @@ def _gateway(settings: Settings) -> Iterator[Finding]:
         seen = f"no process listens for Spark Connect on port {settings.gateway_port} of {settings.bind}"
         yield warning("gateway", seen, "wait if the server is starting; if not, the log of the server has the reason")
     else:
-        yield Finding("gateway", "ok", f"listens for Spark Connect on port {settings.gateway_port}")
+        yield Finding("gateway", "ok", f"the gateway listens for Spark Connect on port {settings.gateway_port}")
 
 
 def _ends(file: Path) -> float:

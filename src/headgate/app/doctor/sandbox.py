@@ -23,4 +23,8 @@ def sandbox(settings: Settings, _environ: Mapping[str, str], _now: float) -> Ite
     if line:
         yield warning(_WHAT, line, "use Linux 6.7 or newer")
     else:
-        yield Finding(_WHAT, "ok", f"{level.value}: files, TCP ports, system calls and memory of Spark's processes")
+        yield Finding(
+            _WHAT,
+            "ok",
+            f"{level.value}: the files, TCP ports, system calls and memory of Spark's processes are restricted",
+        )

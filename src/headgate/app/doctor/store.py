@@ -36,9 +36,9 @@ def store(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterat
 
 def _schema(seen: StoreStatus) -> Finding:
     if seen.schema is None:
-        return Finding("store", "ok", "no store yet; `headgate serve` creates it")
+        return Finding("store", "ok", "there is no store yet; `headgate serve` creates it")
     if seen.schema == seen.newest:
-        return Finding("store", "ok", f"readable, schema {seen.schema}")
+        return Finding("store", "ok", f"the store is readable, and its schema version {seen.schema} is the newest")
     do = "make a backup, then start `headgate serve`: it migrates an older schema, and refuses one that it cannot migrate"
     return warning("store", f"the store has schema {seen.schema}, and this version of Headgate needs {seen.newest}", do)
 
@@ -49,7 +49,11 @@ def _seals(seen: StoreStatus) -> Finding:
         return build_failure(
             "seals", fault, f"{do}; `headgate log verify` verifies every log" if do else "run `headgate log verify`"
         )
-    return Finding("seals", "ok", f"{seen.sealed} seals are of known keys, and no log is behind its newest seal")
+    return Finding(
+        "seals",
+        "ok",
+        f"the {seen.sealed} seals of the logs are made with known keys, and no log ends before its newest seal",
+    )
 
 
 def _runs(seen: StoreStatus, now: float) -> Finding:
@@ -68,9 +72,9 @@ def _clock(seen: StoreStatus, now: float) -> Finding:
     ahead = max(tail.at for tail in seen.tails) - now
     if ahead > _AHEAD:
         return build_failure(
-            "clock", f"the newest entry is {ahead:.0f} s ahead of this machine's clock", "correct the clock"
+            "clock", f"the newest entry of the logs is {ahead:.0f} s ahead of this machine's clock", "correct the clock"
         )
-    return Finding("clock", "ok", "not behind the newest entry")
+    return Finding("clock", "ok", "this machine's clock is not behind the newest entry of the logs")
 
 
 def _models(tails: Sequence[LogTail]) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
+from headgate.app.settings.variable import VALUE
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.control.text.validation_faults import first_fault
 from headgate.spark.driver.clusters import LOOPBACK, Cluster, Clusters
@@ -82,9 +83,11 @@ def read_clusters(file: Path) -> Clusters:
         tables = _tables(tomllib.loads(file.read_text(encoding="utf-8")))
         return Clusters(Cluster(EMBEDDED), *(_cluster(name, table) for name, table in tables.items()))
     except OSError as error:
-        raise ValueError(f"a readable file ({error.strerror}); correct its path or permissions") from None
+        raise ValueError(
+            f"{VALUE} is not a readable file ({error.strerror}); correct its path or permissions"
+        ) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"a TOML file ({error}); correct the file") from None
+        raise ValueError(f"{VALUE} is not a TOML file ({error}); correct the file") from None
 
 
 def _tables(written: Mapping[str, Any]) -> Mapping[str, _Table]:
@@ -92,13 +95,15 @@ def _tables(written: Mapping[str, Any]) -> Mapping[str, _Table]:
         return _TABLES.validate_python(written)
     except ValidationError as error:
         fault = first_fault(error.errors(), written)
-        raise ValueError(f"a valid file of clusters: `{fault.at}`: {fault.sentence}; correct the file") from None
+        raise ValueError(
+            f"{VALUE} is not a valid file of clusters: `{fault.at}`: {fault.sentence}; correct the file"
+        ) from None
 
 
 def _cluster(name: str, table: _Table) -> Cluster:
     if (name == EMBEDDED) == (not table.master.startswith("local")):
         raise ValueError(
-            f"a valid file of clusters: `{name}` has the master `{table.master}`, but the cluster `{EMBEDDED}`, and no other, "
-            "has a `local` master; correct the file"
+            f"{VALUE} is not a valid file of clusters: `{name}` has the master `{table.master}`, but the cluster "
+            f"`{EMBEDDED}`, and no other, has a `local` master; correct the file"
         )
     return Cluster(name, **dict(table))

@@ -18,6 +18,7 @@ from headgate.app.settings.variable import (
     FLAG_OFF,
     FLAG_ON,
     LAST_PORT,
+    VALUE,
     VARIABLE_PREFIX,
     SettingKind,
     SettingSpec,
@@ -29,6 +30,7 @@ from headgate.spark.driver.clusters import Clusters
 
 # Kubernetes sets variables in a pod for every service of its namespace, and a service may have the name `headgate`.
 _OF_KUBERNETES = re.compile(VARIABLE_PREFIX + r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_\w+)?)")
+_OR_UNSET = ", or unset it"
 _BY_NAME = {each.name: each for each in VARIABLES}
 _BY_KEY = {each.key: each for each in VARIABLES if each.in_file}
 
@@ -64,7 +66,7 @@ def read(variable: SettingSpec, written: RawSetting) -> Any:
         return _KINDS[variable.kind](written.word, variable.choices)
     except ValueError as error:
         said = f"the value of {written.place}" if variable.secret else f"`{written.word}` in {written.place}"
-        raise SettingsError(f"{said} is not {error}, or unset it") from None
+        raise SettingsError(said + str(error).removeprefix(VALUE) + _OR_UNSET) from None
 
 
 def _in_environment(environ: Mapping[str, str]) -> Mapping[str, RawSetting]:
@@ -85,7 +87,10 @@ def _in_file(path: str) -> Mapping[str, RawSetting]:
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"the configuration file `{path}` in {CONFIG_VARIABLE} cannot be read: {error}") from None
+        raise SettingsError(
+            f"the configuration file `{path}` in {CONFIG_VARIABLE} cannot be read ({error}); correct its "
+            "path, permissions or content"
+        ) from None
     found: dict[str, RawSetting] = {}
     for key, value in content.items():
         place = f"`{key}` of `{path}`"
@@ -108,14 +113,18 @@ def _resolve_variable(
     if bare != name and bare in known and known[bare].secret:
         return known[bare], RawSetting(_secret(word, place), place)
     close = difflib.get_close_matches(name, known, 1)
-    raise SettingsError(f"{place} is not a setting" + (f"; did you mean `{close[0]}`?" if close else ""))
+    if close:
+        raise SettingsError(f"{place} is not a setting; did you mean `{close[0]}`?")
+    raise SettingsError(f"{place} is not a setting; correct its name, or remove it")
 
 
 def _secret(path: str, place: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the file `{path}` in {place} cannot be read: {error}") from None
+        raise SettingsError(
+            f"the file `{path}` in {place} cannot be read ({error}); correct its path or permissions"
+        ) from None
 
 
 def _word(value: object, place: str) -> str:
@@ -125,7 +134,7 @@ def _word(value: object, place: str) -> str:
         return ",".join(_word(each, place) for each in value)
     if isinstance(value, str | int | float):
         return str(value)
-    raise SettingsError(f"{place} has an invalid type; write a text, a number, true, false or a list")
+    raise SettingsError(f"{place} has an invalid type; write a string, a number, true, false or a list")
 
 
 def _text(word: str, _: Sequence[str]) -> str:
@@ -138,37 +147,37 @@ def _path(word: str, _: Sequence[str]) -> Path:
 
 def _port(word: str, _: Sequence[str]) -> int:
     if not word.isdecimal() or int(word) > LAST_PORT:
-        raise ValueError(f"a port; use a number up to {LAST_PORT}")
+        raise ValueError(f"{VALUE} is not a port; use a number up to {LAST_PORT}")
     return int(word)
 
 
 def _count(word: str, _: Sequence[str]) -> int:
     if not word.isdecimal() or int(word) == 0:
-        raise ValueError("a count; use a whole number above 0")
+        raise ValueError(f"{VALUE} is not a count; use a whole number above 0")
     return int(word)
 
 
 def _seconds(word: str, _: Sequence[str]) -> float:
     if not _NUMBER.fullmatch(word) or float(word) == 0:
-        raise ValueError("a time; use a number of seconds above 0")
+        raise ValueError(f"{VALUE} is not a time; use a number of seconds above 0")
     return float(word)
 
 
 def _rate(word: str, _: Sequence[str]) -> float:
     if not _NUMBER.fullmatch(word):
-        raise ValueError("a rate; use a number per second, or 0 for no limit")
+        raise ValueError(f"{VALUE} is not a rate; use a number per second, or 0 for no limit")
     return float(word)
 
 
 def _flag(word: str, _: Sequence[str]) -> bool:
     if word.lower() not in (*FLAG_ON, *FLAG_OFF):
-        raise ValueError("yes or no; use 1 or 0")
+        raise ValueError(f"{VALUE} is not yes or no; use 1 or 0")
     return word.lower() in FLAG_ON
 
 
 def _choice(word: str, choices: Sequence[str]) -> str:
     if word not in choices:
-        raise ValueError("one of " + ", ".join(f"`{each}`" for each in choices) + "; use one of these")
+        raise ValueError(f"{VALUE} is not one of {', '.join(f'`{each}`' for each in choices)}; use one of these")
     return word
 
 
@@ -180,45 +189,49 @@ def _domains(word: str, choices: Sequence[str]) -> tuple[str, ...]:
     try:
         return tuple(map(domain_name, _words(word, choices)))
     except InvalidError:
-        raise ValueError("a list of ASCII domains; use a list such as acme.com,example.org") from None
+        raise ValueError(f"{VALUE} is not a list of ASCII domains; use a list such as acme.com,example.org") from None
 
 
 def _address(word: str, _: Sequence[str]) -> str:
     try:
         return str(ip_address(word))
     except ValueError:
-        raise ValueError("an IP address; use one such as 127.0.0.1, 0.0.0.0 or ::") from None
+        raise ValueError(f"{VALUE} is not an IP address; use one such as 127.0.0.1, 0.0.0.0 or ::") from None
 
 
 def _networks(word: str, _: Sequence[str]) -> tuple[str, ...]:
     try:
         return tuple(str(ip_network(each)) for each in _words(word, ()))
     except ValueError:
-        raise ValueError("a list of IP addresses or networks; use a list such as 10.0.0.7,10.1.0.0/16") from None
+        raise ValueError(
+            f"{VALUE} is not a list of IP addresses or networks; use a list such as 10.0.0.7,10.1.0.0/16"
+        ) from None
 
 
 def _origins(word: str, _: Sequence[str]) -> tuple[str, ...]:
     found = _words(word, ())
     if not all(re.fullmatch(r"https?://[^\s/]+", each) for each in found):
-        raise ValueError("a list of origins; use origins such as https://app.example.com, without a path")
+        raise ValueError(
+            f"{VALUE} is not a list of origins; use origins such as https://app.example.com, without a path"
+        )
     return found
 
 
 def _postgresql(word: str, _: Sequence[str]) -> str:
     if not word.startswith("postgresql://"):
-        raise ValueError("a `postgresql://` URL; use one such as postgresql://user@host/database")
+        raise ValueError(f"{VALUE} is not a `postgresql://` URL; use one such as postgresql://user@host/database")
     return word
 
 
 def _web(word: str, _: Sequence[str]) -> str:
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", word):
-        raise ValueError("an `http://` or `https://` URL; use one such as https://login.example.com")
+        raise ValueError(f"{VALUE} is not an `http://` or `https://` URL; use one such as https://login.example.com")
     return word
 
 
 def _bucket(word: str, _: Sequence[str]) -> str:
     if not re.fullmatch(r"s3://[^\s/?#]+(/[^\s/?#]+)*/?", word):
-        raise ValueError("an `s3://` URL; use one such as s3://bucket/prefix")
+        raise ValueError(f"{VALUE} is not an `s3://` URL; use one such as s3://bucket/prefix")
     return word
 
 

@@ -9,6 +9,8 @@ FILE_SUFFIX = "_FILE"
 CONFIG_VARIABLE = "HEADGATE_CONFIG"
 FLAG_ON, FLAG_OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 LAST_PORT = 65535
+VALUE = "the value"
+"""The subject of the fault of a value; the message of the setting has the value and its place instead."""
 
 SettingKind = Literal[
     "text",

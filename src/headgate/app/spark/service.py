@@ -159,7 +159,9 @@ class SparkService:
         try:
             gateway.result()
         except GatewayProcessError as error:
-            raise ServerError(f"Spark Connect cannot be served on port {config.port}: {error}") from error
+            raise ServerError(
+                f"Spark Connect cannot be served on port {config.port} ({error}); the server's log has the reason"
+            ) from error
 
     async def end(self) -> None:
         """Wait for active calls, at most for the drain time, then stop the drivers."""
