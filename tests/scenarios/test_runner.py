@@ -32,8 +32,13 @@ class TestAnUnknownWord:
 
     UNKNOWN: Mapping[str, tuple[list[Any], str, dict[str, Any], str]] = {
         "step": ([{"bless": {"user": "m"}}], "m see L", {}, "there is no kind of step `bless`"),
-        "step of two kinds": ([{"leave": {}, "clock": "+1d"}], "m see L", {}, "but has `leave`, `clock`"),
-        "step without a kind": ([{}], "m see L", {}, "a step needs exactly one kind, but has none"),
+        "step of two kinds": (
+            [{"leave": {}, "clock": "+1d"}],
+            "m see L",
+            {},
+            "a step has the kinds leave and clock; write one step for each",
+        ),
+        "step without a kind": ([{}], "m see L", {}, "a step has no kind; write one of"),
         "action": ([], "m admire L", {}, "no action `admire` for the model `nekt`"),
         "type to create": ([], "m create workspace", {"type": "palace"}, "no type `palace`"),
         "type of a step": (
@@ -170,10 +175,10 @@ class TestACase:
         ("change", "sentence"),
         [
             ({"expect": "perhaps"}, "`expect` is `perhaps`; write `allow` or `deny`"),
-            ({"system": "y42"}, "`system` must be `nekt`, the name of the file"),
+            ({"system": "y42"}, "`system` differs from the name of the file; write `nekt`"),
             ({"id": None}, "`id` is missing"),
-            ({"given": ["step"]}, "`step` must be a mapping of names to values"),
-            ({"ask": None}, "`None` must be a mapping of names to values"),
+            ({"given": ["step"]}, "`step` is not a mapping; write a mapping of names to values"),
+            ({"ask": None}, "`None` is not a mapping; write a mapping of names to values"),
         ],
     )
     def test_a_document_that_is_no_case_is_refused(self, change: dict[str, Any], sentence: str) -> None:
@@ -188,7 +193,7 @@ class TestAValue:
         assert [word(each) for each in (True, False, 3, "three")] == ["true", "false", "3", "three"]
 
     def test_a_mapping_is_refused_as_a_value(self) -> None:
-        with pytest.raises(InvalidDocumentError, match="where a single word is needed"):
+        with pytest.raises(InvalidDocumentError, match="but a single value is needed"):
             word({"a": "b"})
 
     @pytest.mark.parametrize("offset", ["30d", "+d", "+3h", "+-3d", ""])

@@ -25,7 +25,10 @@ class Language:
         """Return the canonical type for a word of the model. Raises `ScenarioError` if there is none."""
         found = next((each.name for each in self.model.types.values() if each.word == word), None)
         if found is None:
-            raise ScenarioError(f"the model `{self.model.name}` has no type `{word}`")
+            raise ScenarioError(
+                f"the model `{self.model.name}` has no type `{word}`; its types are "
+                f"{', '.join(each.word for each in self.model.types.values())}"
+            )
         return found
 
     def implicit_path(self, parent: str, type: str) -> tuple[str, ...]:
@@ -35,7 +38,9 @@ class Language:
         """
         found = next((way for way in self._below(parent) if (way or (parent,))[-1] in self._parents(type)), None)
         if found is None:
-            raise ScenarioError(f"the model `{self.model.name}` does not allow a `{type}` below a `{parent}`")
+            raise ScenarioError(
+                f"the model `{self.model.name}` does not allow a `{type}` below a `{parent}`; choose another parent"
+            )
         return found
 
     def accepts(self, parent: str, type: str) -> bool:
@@ -65,7 +70,10 @@ class Language:
         """Return the actions with a name, on any type. For a creating name: those that create the type `made`, or any type."""
         if name not in CREATING:
             if name not in self.actions:
-                raise ScenarioError(f"the vocabulary has no action `{name}` for the model `{self.model.name}`")
+                raise ScenarioError(
+                    f"the vocabulary has no action `{name}` for the model `{self.model.name}`; correct the "
+                    "action of the case"
+                )
             return self.actions[name]
         if made is not None:
             return self.actions.get(f"{name} {made}") or self._none_for(made)

@@ -32,7 +32,9 @@ def expand_question(world: World, ask: JsonObject) -> tuple[Asked, ...]:
     )
     actor = require_text(ask, "actor")
     if actor not in world.ids:
-        raise ScenarioError(f"the world declares no actor with the id `{actor}`")
+        raise ScenarioError(
+            f"the world declares no actor with the id `{actor}`; declare the actor in the world, or correct `actor`"
+        )
     caller, answers = world.caller(actor), world.engines[log]
     return tuple(
         Asked(log, parse_question(answers, caller, action, resource_at(resource, way), said)) for action, way in meant

@@ -42,7 +42,7 @@ class CaseOutcome:
 def read_case(source: JsonObject, system: str) -> ConformanceCase:
     """Return the case of a line of a system's file. Raises `ScenarioError` for an invalid case."""
     if require_text(source, "system") != system:
-        raise ScenarioError(f"`system` must be `{system}`, the name of the file")
+        raise ScenarioError(f"`system` differs from the name of the file; write `{system}`")
     expect = require_text(source, "expect")
     if expect not in (ALLOW, DENY):
         raise ScenarioError(f"`expect` is `{expect}`; write `{ALLOW}` or `{DENY}`")

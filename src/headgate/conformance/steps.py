@@ -73,18 +73,24 @@ class AddWorldUser:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Add the user. Raises `InvalidError` for an actor: only the system may do this."""
         if view.caller is not None:
-            raise InvalidError(f"`{self.added.principal}` is not in the organization")
+            raise InvalidError(
+                f"the user `{self.added.principal}` is not in the organization, and only the system may add "
+                "users; write the step without `as`"
+            )
         return CommandEffect((self.added,))
 
 
 def perform(world: World, step: JsonObject) -> World:
     """Return the world after one step. Raises `ScenarioError` for an unknown or refused step."""
     kinds = [key for key in step if key != "as"]
-    if len(kinds) != 1:
-        found = ", ".join(f"`{each}`" for each in kinds)
-        raise ScenarioError(f"a step needs exactly one kind, but has {found or 'none'}")
+    if not kinds:
+        raise ScenarioError(f"a step has no kind; write one of {', '.join((*STEPS, _CLOCK, _CREATE))} in it")
+    if len(kinds) > 1:
+        raise ScenarioError(f"a step has the kinds {' and '.join(kinds)}; write one step for each")
     if kinds[0] not in (*STEPS, _CLOCK, _CREATE):
-        raise ScenarioError(f"there is no kind of step `{kinds[0]}`")
+        raise ScenarioError(
+            f"there is no kind of step `{kinds[0]}`; choose from {', '.join((*STEPS, _CLOCK, _CREATE))}"
+        )
     kind = kinds[0]
     if kind == _CLOCK:
         return replace(world, now=time_after(world.now, require_text(step, kind)))
@@ -97,7 +103,9 @@ def perform(world: World, step: JsonObject) -> World:
         return _created(world, body, caller)
     unknown = sorted(body.keys() - set(STEPS[kind].keys.split())) if STEPS[kind].keys else []
     if unknown:
-        raise ScenarioError(f"the step `{kind}` has no key `{unknown[0]}`")
+        raise ScenarioError(
+            f"the step `{kind}` has no key `{unknown[0]}`; its keys are {', '.join(STEPS[kind].keys.split())}"
+        )
     does = tuple(STEPS[kind].step(world, body))
     here = {log for log, _ in does} & set(world.homes(caller.principal) if caller else ())
     for log, command in does:
@@ -207,7 +215,7 @@ def _join(world: World, body: JsonObject) -> Commands:
     user, root, role = PrincipalId(require_text(body, "user")), require_text(body, "of"), first_text(body, "role")
     log, known = world.place(root), _user(world, user)
     if known is None:
-        raise ScenarioError(f"the world declares no user `{user}`")
+        raise ScenarioError(f"the world declares no user `{user}`; declare the user in the world")
     if role is None:
         yield log, SignUp(user, user, known.attributes)
     elif user in world.facts(log).principals:
@@ -267,10 +275,15 @@ def _create_token(world: World, body: JsonObject) -> Commands:
         yield world.place(place), CreateServicePrincipal(PrincipalId(id), id, scope=scope, place=place)
         return
     if scope not in (None, _OF_A_PERSON):
-        raise ScenarioError(f"the model `{world.language.model.name}` has no scope `{scope}`")
+        raise ScenarioError(
+            f"the model `{world.language.model.name}` has no scope `{scope}`; its scopes are "
+            f"{', '.join((*world.language.model.scopes, _OF_A_PERSON))}"
+        )
     principal = PrincipalId(first_text(body, "of") or require_text(body, "by"))
     if principal not in world.ids:
-        raise ScenarioError(f"the world declares no principal with the id `{principal}`")
+        raise ScenarioError(
+            f"the world declares no principal with the id `{principal}`; declare the principal in the world"
+        )
     only = ids_in(world, "only", body["only"]) if "only" in body else None
     replaced = first_text(body, "replaces")
     for log in world.homes(principal):

@@ -62,7 +62,7 @@ class World:
     def place(self, id: str) -> Log:
         """Return the log of an id. Raises `ScenarioError` for an undeclared id."""
         if id not in self.places:
-            raise ScenarioError(f"the world declares no object with the id `{id}`")
+            raise ScenarioError(f"the world declares no object with the id `{id}`; declare the object in the world")
         return self.places[id]
 
     def organizations(self) -> tuple[Log, ...]:

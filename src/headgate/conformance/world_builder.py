@@ -93,7 +93,7 @@ def resolve_parent(world: World, parent: str, type: str) -> tuple[ResourceId, Re
     above = facts.ancestors(ResourceId(parent)) if ResourceId(parent) in facts.resources else ()
     place = next((each for each in above if language.accepts(each.type, type)), None)
     if place is None:
-        raise ScenarioError(f"no resource above `{parent}` can contain a `{type}`")
+        raise ScenarioError(f"neither `{parent}` nor a resource above it can contain a `{type}`; choose another parent")
     return resource_at(place.id, language.implicit_path(place.type, type)), {
         language.model.lineage[0]: (Edge(ResourceId(parent)),)
     }

@@ -95,7 +95,10 @@ def _enforcement_point(model: Model, log: ResourceId) -> Bearer:
     asker, token = PrincipalId(new_id("p")), TokenId(new_id("t"))
     able = [role for role in model.roles_granting(_ASK) if "organization" in model.roles[role].on]
     if not able:
-        raise ScenarioError(f"the model `{model.name}` has no role on an organization that gives `{_ASK}`")
+        raise ScenarioError(
+            f"the model `{model.name}` has no role on an organization that gives `{_ASK}`, which the cases "
+            "over HTTP need; add one to the model"
+        )
     given = RoleAssigned(asker, able[-1], log, model.name)
     sender = _bearer(token, asker, PrincipalAdded(asker, "service_principal"), given, TokenIssued(token, asker))
     return replace(sender, itself=False)

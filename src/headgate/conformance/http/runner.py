@@ -142,8 +142,8 @@ class HttpScenarioRunner:
         )
         if answer.is_success is not expected or not (answer.is_success or answer.status_code in _REFUSALS):
             raise ScenarioError(
-                f"the dry run of `{call.method} {call.path}` answered {answer.status_code}: {answer.text}; AuthZEN answered "
-                f"{'allow' if expected else 'deny'}"
+                f"the dry run of `{call.method} {call.path}` answered {answer.status_code}: {answer.text}, but AuthZEN "
+                f"answered {'allow' if expected else 'deny'}; this is a fault of Headgate: report it"
             )
         self.confirmed += 1
 
@@ -153,7 +153,9 @@ class HttpScenarioRunner:
         if answer.status_code == httpx.codes.UNAUTHORIZED:
             return False
         if answer.status_code != httpx.codes.OK:
-            raise ScenarioError(f"`{path}` answered {answer.status_code}: {answer.text}")
+            raise ScenarioError(
+                f"`{path}` answered {answer.status_code} instead of 200: {answer.text}; correct the case"
+            )
         return bool(answer.json()["decision"])
 
 
