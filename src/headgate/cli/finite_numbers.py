@@ -24,5 +24,5 @@ def parse_json(text: str) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"`{text}` is not a finite number")
+        raise ValueError(f"`{text}` is not a finite number; write a number such as 1.5")
     return number

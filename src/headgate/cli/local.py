@@ -85,7 +85,7 @@ def exit_on_refusal() -> Iterator[None]:
         fail(str(error))
         sys.exit(1)
     except OSError as error:
-        fail(f"`{error.filename}` cannot be used ({error.strerror})")
+        fail(f"the file `{error.filename}` cannot be used ({error.strerror}); check its path and permissions")
         sys.exit(1)
 
 

@@ -74,7 +74,7 @@ class TestTheCommand:
         code, lines = after(folder, CASE, options=("--only", "OWN-9"))
 
         assert code == 1
-        assert lines == [f"headgate: there is no case `OWN-9` in {folder}"]
+        assert lines == [f"headgate: there is no case with the id `OWN-9` in {folder}; correct the id"]
 
     def test_an_invalid_folder_is_reported_in_one_sentence(self, folder: Path) -> None:
         (folder / "worlds" / "nekt.yaml").write_text("users: [")

@@ -209,7 +209,9 @@ def what_if(
     try:
         found = foreseen(moment.answers, proposed, moment.now)
     except KeyError as error:
-        raise AskError(f"a change in `{changes}` refers to `{error.args[0]}`, which the facts do not contain") from None
+        raise AskError(
+            f"a change in `{changes}` refers to `{error.args[0]}`, which the facts do not contain; correct its id"
+        ) from None
     print_consequences(moment.answers.facts, found, json=on.json)
     return 0
 

@@ -116,5 +116,8 @@ def _answered(asking: Callable[[], int]) -> int:
     except (AskError, FactsError, PastError, ModelError) as error:
         fail(str(error))
     except (OSError, UnicodeDecodeError) as error:
-        fail(f"a file cannot be read: {error.strerror if isinstance(error, OSError) else error}")
+        fail(
+            f"a file that the options name cannot be read ({error.strerror if isinstance(error, OSError) else error}); "
+            "check its path and permissions"
+        )
     return NO_ANSWER

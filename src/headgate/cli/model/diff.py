@@ -55,12 +55,16 @@ def diff(
     on = On(at, revision, model_file or (), engine, output)
     for each in (old, new):
         if each not in MODELS and not Path(each).exists():
-            raise AskError(f"`{each}` is neither a shipped model nor a file")
+            raise AskError(
+                f"`{each}` is neither a shipped model nor a file; pass the path of a file, or one of "
+                f"{', '.join(MODELS)}"
+            )
     first, second = (read_shipped_model(each) if each in MODELS else read_model_file(Path(each)) for each in (old, new))
     state, past = state_of(facts, on.revision), on.revision is not None
     if first.name not in state.sources:
         raise AskError(
-            f"the facts in `{facts}` are not governed by the model `{first.name}`, but by {', '.join(state.sources)}"
+            f"the facts in `{facts}` are not governed by the model `{first.name}`, but by {', '.join(state.sources)}; pass "
+            "one of these models first"
         )
     models = models_of(state, [*map(read_model_file, on.model_file), first], past=past)
     now = time_of(on.at, state, past=past)

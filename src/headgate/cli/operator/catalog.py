@@ -95,7 +95,7 @@ def _opened(source: list[str]) -> "Iterator[OtherCatalog]":
         with OtherCatalog(named[0] if named else "other", properties) as other:
             yield other
     except OtherCatalogError as error:
-        fail(f"the other catalog cannot be read: {error}")
+        fail(f"the other catalog cannot be read ({error}); check its URL and its credentials")
         sys.exit(2)
 
 

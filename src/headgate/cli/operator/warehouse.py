@@ -41,7 +41,7 @@ def move_tables(
 
     with exit_on_refusal(), open_local_deployment(data) as deployment:
         if deployment.settings.bucket is not None:
-            fail("the tables are in a bucket, so none has to be moved")
+            fail("the tables are in a bucket, so no table has to be moved; nothing was changed")
             sys.exit(1)
         relocations = Relocations(deployment.organizations, deployment.settings.warehouse)
         waiting = list(relocations.list_waiting())

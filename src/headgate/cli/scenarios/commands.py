@@ -58,7 +58,7 @@ def run_folders(
         results = [(system, tuple(_outcomes(system, only, asking))) for system in systems]
     everything = [outcome for _, outcomes in results for outcome in outcomes]
     if only is not None and not everything:
-        fail(f"there is no case `{only}` in {', '.join(map(str, folders))}")
+        fail(f"there is no case with the id `{only}` in {', '.join(map(str, folders))}; correct the id")
         sys.exit(1)
     for outcome in everything:
         if only is not None or not outcome.passed:

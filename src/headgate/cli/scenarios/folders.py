@@ -41,7 +41,9 @@ def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
     """
     found = sorted((folder / "cases").glob("*.jsonl"))
     if not found:
-        raise ScenarioError(f"`{folder}` has no file `cases/*.jsonl`, so there is no case to run")
+        raise ScenarioError(
+            f"`{folder}` has no file `cases/*.jsonl`, so there is no case to run; pass a folder with such a file"
+        )
     for path in found:
         name = path.stem
         words = words_of(_model(folder, name), shipped_vocabulary())
@@ -73,7 +75,7 @@ def _cases(path: Path) -> Iterator[ConformanceCase]:
             except (InvalidDocumentError, json.JSONDecodeError) as error:
                 raise ScenarioError(f"{path}:{number}: {error}") from None
             if case.id in seen:
-                raise ScenarioError(f"{path}:{number}: the id `{case.id}` is used twice")
+                raise ScenarioError(f"{path}:{number}: the id `{case.id}` is used twice; give each case its own id")
             seen.add(case.id)
             yield case
 
