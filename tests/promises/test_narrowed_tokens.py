@@ -180,7 +180,7 @@ class TestANarrowedToken:
         answer = world.call(who, "POST", "/requests", body, dry_run=dry_run)
 
         assert answer.status_code == 422
-        assert "a narrowed token cannot file access requests" in answer.json()["detail"]
+        assert "a token that is limited to some resources or actions cannot request access" in answer.json()["detail"]
 
     @pytest.mark.parametrize("who", TOKENS)
     def test_a_narrowed_token_lists_itself_alone_among_tokens(self, world: DeploymentHarness, who: str) -> None:

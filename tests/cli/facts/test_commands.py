@@ -102,10 +102,10 @@ class TestWhatCannotBeAsked:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("table.selct", FLIGHTS, "--principal", MEMBER), "no model in force has an action `table.selct`; did you mean `table.select`?"),
-            (("table.select", "lake.raw.flight", "--principal", MEMBER), "there is no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
+            (("table.selct", FLIGHTS, "--principal", MEMBER), "no access model of the facts has an action `table.selct`; did you mean `table.select`?"),
+            (("table.select", "lake.raw.flight", "--principal", MEMBER), "the facts have no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
             (("table.select", FLIGHTS, "--principal", "membre"), "no principal, token or run has the id `membre`; did you mean `member`?"),
-            (("table.select", FLIGHTS, "--principal", MEMBER, "--role", "viewr"), "no model in force has a role `viewr`; did you mean `viewer`?"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--role", "viewr"), "no access model of the facts has a role `viewr`; did you mean `viewer`?"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--context", "kind"), "`kind` is not a parameter; write `WHAT=VALUE`"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--at", "soon"), "`soon` is not a time"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--revision", "9"), "the facts have no revision 9 yet; use revision 4, the newest"),

@@ -342,7 +342,9 @@ class TestANarrowedToken:
         seen = tuple(f"{type}.describe" for type in ("source", "cluster", "database", "table", "stream_capture"))
         world.do(IssueToken(TOKEN, "s", ANN, actions=(*seen, "stream_capture.edit")), by=ANN)
 
-        world.refuse(wider, InvalidError, "the narrowed token that you use may not", by=Caller(ANN, TOKEN))
+        world.refuse(
+            wider, InvalidError, "your token is limited to some resources or actions and may not", by=Caller(ANN, TOKEN)
+        )
         world.do(wider, by=ANN)
 
 

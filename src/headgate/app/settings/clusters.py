@@ -65,7 +65,8 @@ class _Table(BaseModel):
             raise ValueError(f"`conf` of a cluster may not contain `{foreign[0]}`; remove it")
         if self.master.startswith("spark://") and self.secret_file is None:
             raise ValueError(
-                "a standalone master needs `secret_file`: a file with the secret that the master shares with its workers"
+                "a standalone master needs `secret_file`; set it to a file with the secret that the master shares with its "
+                "workers"
             )
         if self.secret_file is not None and not self.master.startswith("spark://"):
             raise ValueError(

@@ -35,7 +35,7 @@ def write(
         fail(str(error))
         sys.exit(1)
     except FileNotFoundError:
-        fail(f"`{name}` is neither a shipped model nor a file")
+        fail(f"`{name}` is neither a shipped model nor a file; pass the name of a shipped model, or the path of a file")
         sys.exit(1)
     except (OSError, UnicodeDecodeError) as error:
         fail(describe_unreadable(Path(name), error))

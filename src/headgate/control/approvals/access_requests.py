@@ -40,7 +40,10 @@ class FileRequest:
             )
         # Checked first: "already allowed" would be decided for the principal, not for the token.
         if is_narrowed(view.facts, view.caller):
-            raise InvalidError("a narrowed token cannot file access requests; use a token that is not narrowed")
+            raise InvalidError(
+                "a token that is limited to some resources or actions cannot request access; use a token "
+                "without that limit"
+            )
         if not self.purpose.strip():
             raise InvalidError("the purpose of the access request is empty; give it in `purpose`")
         view.free_id(self.request)

@@ -185,7 +185,10 @@ def is_restricted(view: CommandContext, caller: Caller) -> bool:
 
 def _not_narrowed(view: CommandContext, caller: Caller) -> None:
     if is_restricted(view, caller):
-        raise InvalidError("a narrowed token cannot issue or revoke tokens; use a token that is not narrowed")
+        raise InvalidError(
+            "a token that is limited to some resources or actions cannot issue or revoke tokens; use a "
+            "token without that limit"
+        )
 
 
 def _not_wider(view: CommandContext, ends: float | None) -> None:

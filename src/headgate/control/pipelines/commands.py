@@ -57,7 +57,8 @@ class SavePipeline:
             raise InvalidError(f"`{self.kind}` is not a kind of pipeline; choose from {', '.join(kinds)}")
         if view.caller is None:
             raise InvalidError(
-                "a pipeline must be saved by a user or a service principal, because its runs use the privileges of that principal"
+                "a pipeline must be saved by a user or a service principal, because its runs use the privileges of that "
+                "principal; send the request with a token of one"
             )
         self._know_targets(view)
         exists = self.pipeline in view.facts.resources

@@ -33,7 +33,8 @@ def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalI
     caller = view.caller
     if caller is None:
         raise InvalidError(
-            "a pipeline must be changed by a user or a service principal, because its runs use the privileges of that principal"
+            "a pipeline must be changed by a user or a service principal, because its runs use the privileges of that "
+            "principal; send the request with a token of one"
         )
     if service is not None and service != caller.principal:
         found = view.facts.principals.get(service)
@@ -51,7 +52,8 @@ def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalI
         lacked = next(missing_privileges(view, pipeline, caller), None)
         if lacked is not None:
             raise InvalidError(
-                f"the narrowed token that you use may not do {lacked}; save the pipeline with a token that may do this"
+                f"your token is limited to some resources or actions and may not do {lacked}; save the pipeline with a "
+                "token that may do this"
             )
     return service or caller.principal
 

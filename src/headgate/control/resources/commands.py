@@ -146,8 +146,8 @@ class MoveResource:
             return RelationsSet(found.id, {**found.relations, carrying[0]: (Edge(place.id),)})
         if view.model_for(found.type, place.id) is not model:
             raise InvalidError(
-                "another access model is in force at the new parent, under which the resource's assignments have no effect; "
-                "choose another parent"
+                "another access model decides at the new parent, and the resource's assignments have no effect under that "
+                "model; choose another parent"
             )
         _may_lie(model, found.type, place)
         if place.id != found.parent:

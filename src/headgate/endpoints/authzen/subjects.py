@@ -70,7 +70,10 @@ class SubjectResolver:
             if self._present is None:
                 self._present = SubjectEvaluation(control.answers, control.now)
             return self._present
-        self._require(_READ_AUDIT, "to ask about the past")
+        self._require(
+            _READ_AUDIT,
+            f"the caller may not ask about the past; ask an owner or admin for a role that allows `{_READ_AUDIT}`",
+        )
         return self._past(wanted)
 
     def subject(self, named: Entity, moment: SubjectEvaluation) -> Caller:
@@ -88,19 +91,16 @@ class SubjectResolver:
 
     def require_asking(self) -> None:
         """Raise `ForbiddenError` unless the caller may ask about other subjects."""
-        self._require(_ASK, "to ask about another subject")
+        self._require(
+            _ASK, f"the caller may not ask about another subject; ask an owner or admin for a role that allows `{_ASK}`"
+        )
 
-    def _require(self, action: str, what: str) -> None:
+    def _require(self, action: str, refusal: str) -> None:
         root = self._control.snapshot.organization or self.organization.id
         if action not in self._may:
             self._may[action] = self._control.ask(Question(self.caller, action, root)).allowed
         if not self._may[action]:
-            raise ForbiddenError(
-                f"the caller needs `{action}` on the organization {what}; ask an owner or admin for a role "
-                "that allows this action",
-                action,
-                root,
-            )
+            raise ForbiddenError(refusal, action, root)
 
     def _costly(self) -> None:
         self._explained += 1
