@@ -74,7 +74,7 @@ class TestARevision:
 
 
 def test_an_empty_log_has_no_revision() -> None:
-    with pytest.raises(PastError, match="the newest is 0"):
+    with pytest.raises(PastError, match="use revision 0, the newest"):
         as_of(replay_history(()), 1, KNOWN)
 
 

@@ -142,7 +142,7 @@ class TestBeginning:
         [
             ((PrincipalRemoved(ADMIN),), "a user who may edit the pipeline must save it again"),
             ((PrincipalExpires(ADMIN, NOW - 1),), "a user who may edit the pipeline must save it again"),
-            ((RunStarted(RunId("other"), DELAYS, ADMIN),), "is running"),
+            ((RunStarted(RunId("other"), DELAYS, ADMIN),), "as many running runs as may run"),
         ],
     )
     def test_a_run_stays_queued_while_it_has_no_valid_run_as_or_another_run_is_active(

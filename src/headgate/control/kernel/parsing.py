@@ -51,7 +51,7 @@ def word(value: JsonValue) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     raise InvalidDocumentError(
-        f"`{value}` is a list, an object or null, but a single value is needed; write a string, a number, true or false"
+        "the value is a list, an object or null, but a single value is needed; write a string, a number, true or false"
     )
 
 
