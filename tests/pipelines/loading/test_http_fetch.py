@@ -204,7 +204,9 @@ class TestAnApiInTrouble:
 
         assert read(server) == ROWS
 
-    @pytest.mark.parametrize(("status", "said"), [(404, "check the stream's `path`"), (401, "a secret that may")])
+    @pytest.mark.parametrize(
+        ("status", "said"), [(404, "check the stream's `path`"), (401, "set a secret of the connection that may")]
+    )
     def test_a_request_that_the_api_refuses_is_not_retried(self, server: ApiServer, status: int, said: str) -> None:
         server.scripted(Given(status=status))
 
