@@ -66,7 +66,7 @@ class TestAsking:
         assert world.store.bodies["request", R] == {"name": "lake.secret.salaries", "purpose": "a private reason"}
 
     def test_a_request_without_a_purpose_or_for_an_allowed_action_is_refused(self) -> None:
-        nekt().refuse(filed(purpose=" "), InvalidError, "has no purpose", by=ANN)
+        nekt().refuse(filed(purpose=" "), InvalidError, "the purpose of the access request is empty", by=ANN)
         nekt().refuse(filed(), InvalidError, "already", by=FOUNDER)
 
     def test_a_request_needs_a_new_id_and_a_user_as_its_author(self) -> None:

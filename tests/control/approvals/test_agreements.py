@@ -218,7 +218,7 @@ class TestEditing:
         found = world()
         found.do(request("a", EVE))
 
-        found.refuse(EditAccess(A, 0.0, None, ""), InvalidError, "has no purpose", by=ANN)
+        found.refuse(EditAccess(A, 0.0, None, ""), InvalidError, "the purpose of the agreement is empty", by=ANN)
 
 
 class TestAdding:

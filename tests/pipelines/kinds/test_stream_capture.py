@@ -123,7 +123,7 @@ class TestOnSpark:
         assert drop.rows("long") == [(1,), (2,)]
 
     def test_a_missing_folder_of_a_capture_is_reported(self, drop: Drop) -> None:
-        with pytest.raises(LoadError, match="there is no folder `nowhere` in the connection.s folder"):
+        with pytest.raises(LoadError, match="there is no folder `nowhere` in the connection's folder"):
             drop.lake.run(capture("nowhere"))
 
     def test_a_capture_may_not_read_or_checkpoint_in_another_folder(self, drop: Drop, tmp_path: Path) -> None:

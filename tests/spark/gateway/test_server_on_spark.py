@@ -202,7 +202,7 @@ REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a catalog": (lambda spark: spark.conf.set("spark.sql.catalog.evil", "x"), "cannot be changed by users"),
     "a stream of files": (
         lambda spark: spark.readStream.format("text").load("/etc").schema,
-        "a stream cannot read the format `text`",
+        "a streaming query cannot read the format `text`",
     ),
     "the cache of all sessions": (lambda spark: spark.catalog.clearCache(), "all sessions share the cached data"),
     "rows to keep": (lambda spark: spark.table(SALARIES).localCheckpoint(), "may not do that"),

@@ -46,7 +46,7 @@ def test_a_number_within_its_range_is_accepted(spark: SparkSession) -> None:
 
 
 def test_an_option_that_is_not_listed_is_refused_in_a_read(spark: SparkSession) -> None:
-    assert "option `path` of table reads is refused" in refusal(
+    assert "option `path` of table reads is not allowed" in refusal(
         spark.read.option("path", "/etc").table(FLIGHTS).collect
     )
 

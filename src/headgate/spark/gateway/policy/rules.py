@@ -68,7 +68,7 @@ def _metadata(message: Any, _reader: RequestingCaller) -> None:
 
 def _check_named_table(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.unparsed_identifier)
-    check_options(message.options, options.TABLE_READ, "option of a table read")
+    check_options(message.options, options.TABLE_READ, "the option `{}` of table reads")
 
 
 def _read(message: Any, reader: RequestingCaller) -> None:
@@ -109,7 +109,7 @@ def _check_table(source: Any) -> None:
         raise RequestRefusedError(
             "the read of an external database has a schema; leave the schema out, the columns are those of the table"
         )
-    check_options(source.options, options.DATABASE_READ, "option of an external database")
+    check_options(source.options, options.DATABASE_READ, "the option `{}` of external databases")
 
 
 def _check_files(message: Any, reader: RequestingCaller, allowed: frozenset[str] = options.FILE_READ) -> None:
@@ -125,7 +125,7 @@ def _check_files(message: Any, reader: RequestingCaller, allowed: frozenset[str]
     if not message.paths:
         raise RequestRefusedError("the read of files names no path; pass at least one path to `load`")
     check_schema(message.schema)
-    check_options(message.options, allowed, "option of a file read")
+    check_options(message.options, allowed, "the option `{}` of file reads")
     for path in message.paths:
         _check_path(path, "path.read", reader)
 
@@ -183,13 +183,13 @@ def _write(message: Any, reader: RequestingCaller) -> None:
         _check_written_table(message)
         return
     if message.source == _NOWHERE and not message.HasField("table"):
-        check_options(message.options, frozenset(), "option of the `noop` sink")
+        check_options(message.options, frozenset(), "the option `{}` of the `noop` sink")
         return
     if not message.HasField("table"):
         raise RequestRefusedError("the write names no table; use `saveAsTable` or `writeTo`")
     check_name(message.table.table_name)
     _check_write_format(message.source)
-    check_options(message.options, options.TABLE_WRITE, "option of a table write")
+    check_options(message.options, options.TABLE_WRITE, "the option `{}` of table writes")
 
 
 def _check_written_table(message: Any) -> None:
@@ -198,7 +198,7 @@ def _check_written_table(message: Any) -> None:
         raise RequestRefusedError(
             "a table of an external database cannot be partitioned by Spark; leave `partitionBy` out"
         )
-    check_options(message.options, options.DATABASE_WRITE, "option of an external database")
+    check_options(message.options, options.DATABASE_WRITE, "the option `{}` of external databases")
 
 
 def _check_plain(message: Any) -> None:
@@ -219,7 +219,7 @@ def _check_written_files(message: Any, reader: RequestingCaller) -> None:
             f"the format `{message.source}` is not allowed; use {', '.join(sorted(options.FILE_FORMATS))}"
         )
     _check_plain(message)
-    check_options(message.options, options.FILE_WRITE, "option of a file write")
+    check_options(message.options, options.FILE_WRITE, "the option `{}` of file writes")
     for key, value in message.options.items():
         if key.lower() == "compression" and not _PLAIN.fullmatch(value):
             raise RequestRefusedError("the option `compression` is not a codec name; use a plain word such as `gzip`")
@@ -229,8 +229,8 @@ def _check_written_files(message: Any, reader: RequestingCaller) -> None:
 def _write_v2(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.table_name)
     _check_write_format(message.provider)
-    check_options(message.options, options.TABLE_WRITE, "option of a table write")
-    check_options(message.table_properties, options.TABLE_PROPERTY_OPTIONS, "table property")
+    check_options(message.options, options.TABLE_WRITE, "the option `{}` of table writes")
+    check_options(message.table_properties, options.TABLE_PROPERTY_OPTIONS, "the table property `{}`")
 
 
 def _check_write_format(name: str) -> None:

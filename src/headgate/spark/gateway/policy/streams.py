@@ -22,7 +22,7 @@ def check_stream_source(source: Any) -> None:
         )
     if source.paths or source.schema:
         raise RequestRefusedError("the streaming read of the format `rate` has a path or schema; leave both out")
-    check_options(source.options, options.RATE_READ, "option of the `rate` source")
+    check_options(source.options, options.RATE_READ, "the option `{}` of the `rate` source")
 
 
 def check_stream_sink(start: Any) -> str | None:
@@ -48,5 +48,5 @@ def check_stream_sink(start: Any) -> str | None:
     places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
     if len(places) > 1:
         raise RequestRefusedError("the option `checkpointLocation` is set more than once; set it once")
-    check_options(start.options, options.TABLE_WRITE | {_CHECKPOINT}, "option of a streaming query's sink")
+    check_options(start.options, options.TABLE_WRITE | {_CHECKPOINT}, "the option `{}` of the sink of a streaming query")
     return places[0] if places else None

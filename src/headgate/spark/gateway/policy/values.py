@@ -37,8 +37,8 @@ def check_name(name: str) -> None:
         )
 
 
-def check_options(given: Mapping[str, str], allowed: frozenset[str], what: str) -> None:
-    """Raise `RequestRefusedError` for an option that is not in `allowed`; `what` is the kind of option in the message."""
+def check_options(given: Mapping[str, str], allowed: frozenset[str], described: str) -> None:
+    """Raise `RequestRefusedError` for an option that is not in `allowed`; `described` has `{}` for the key of the option."""
     for key in given:
         if key.lower() not in allowed:
-            raise RequestRefusedError(f"the {what} `{key}` is not allowed; leave it out")
+            raise RequestRefusedError(f"{described.format(key)} is not allowed; leave it out")

@@ -19,7 +19,7 @@ final class OptionList(lines: Seq[String]) {
    * options; it is part of the message.
    */
   def check(described: String, options: Map[String, String]): Unit = options.foreach { case (key, value) =>
-    val range = ranges.getOrElse(key.toLowerCase(Locale.ROOT), Refusal.because(s"the option `$key` of $described is refused: Headgate allows only reviewed options; remove it"))
+    val range = ranges.getOrElse(key.toLowerCase(Locale.ROOT), Refusal.because(s"the option `$key` of $described is not allowed; leave it out"))
     range.filterNot(_.has(value)).foreach { range =>
       Refusal.because(s"the option `$key` of $described is out of range; use a whole number from ${range.least} to ${range.most}")
     }
