@@ -133,7 +133,7 @@ def test_the_refusal_of_a_change_with_a_missing_field_names_the_field() -> None:
 
 
 def test_the_refusal_of_a_change_with_an_unknown_field_does_not_repeat_the_field() -> None:
-    with pytest.raises(FactsError, match=r"`TokenRevoked` has a field that this version of Headgate does not know; [a-z ,]+$"):
+    with pytest.raises(FactsError, match=r"`TokenRevoked` has a field that [^`]*; remove the field, [^`]*$"):
         decode({"change": "TokenRevoked", "token": "t", "more": 1})
 
 
@@ -176,7 +176,7 @@ class TestFactsFile:
             (['{"format": "other", "version": 1, "revision": 1}'], "line 1: the file is not a facts file"),
             (
                 [_HEADER.replace("1,", "2,")],
-                "line 1: the facts file has version 2, this version of Headgate reads version 1",
+                "line 1: the facts file has version 2, and this version of Headgate reads version 1",
             ),
             ([_HEADER.replace("3", "-1")], "line 1: `revision` is not a whole number of 0 or more"),
             ([_HEADER.replace("3", "true")], "line 1: `revision` is not a whole number of 0 or more"),
@@ -185,11 +185,11 @@ class TestFactsFile:
             ([_HEADER, "{}"], "line 2: `None` is not a type of change that this version of Headgate knows"),
             (
                 [_HEADER, json.dumps(encode(SAMPLES[1]))],
-                "line 2: the change refers to `organization`, which does not exist",
+                "line 2: the change refers to `organization`, which no earlier line creates",
             ),
             (
                 [_HEADER, json.dumps(encode(SAMPLES[0])), '{"change": "MemberAdded", "group": "g", "principal": "u"}'],
-                "line 3: the change refers to `g`, which does not exist",
+                "line 3: the change refers to `g`, which no earlier line creates",
             ),
         ],
     )

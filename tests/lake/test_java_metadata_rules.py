@@ -206,7 +206,7 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
     "a ref to a missing snapshot": (lambda m: m["refs"]["old"].update({"snapshot-id": 9}), "names a snapshot"),
     "a snapshot with a later sequence number": (
         lambda m: m.update({"last-sequence-number": 1}),
-        "above the table's last one",
+        "above the table's `last-sequence-number`",
     ),
     "a number in a summary": (_summary(5), "`said` in the summary"),
     "nothing in a summary": (_summary(None), "`said` in the summary"),
@@ -259,7 +259,7 @@ UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
         "two columns of a schema have the same id",
     ),
     "a large fixed": (_typed(f"fixed[{2**31}]"), "the column `typed` has a type"),
-    "a large time": (lambda m: m["versions"][0].update({"timestamp-ms": 2**70}), "`timestamp-ms` is out of range"),
+    "a large time": (lambda m: m["versions"][0].update({"timestamp-ms": 2**70}), "`timestamp-ms` of the metadata is out of range"),
 }
 
 

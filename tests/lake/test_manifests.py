@@ -207,7 +207,10 @@ class TestContents:
         schema = record(*LIST["fields"], field(519, "key_metadata", ["null", "bytes"]))
         path = table.put("metadata/x.avro", avro(schema, 1, listed(table.manifest()) + number(1) + text("key")))
 
-        assert table.refusal(path) == (403, "encrypted manifests are not supported")
+        assert table.refusal(path) == (
+            403,
+            "a manifest of the table is encrypted, and encrypted manifests are not supported; write it without encryption",
+        )
 
     def test_a_commit_is_read_without_pyicebergs_decoders(self, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: Any) -> Any:

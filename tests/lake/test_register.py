@@ -88,7 +88,7 @@ def test_metadata_that_java_does_not_open_is_refused(world: CatalogHarness, drop
 def test_a_missing_metadata_file_is_refused(world: CatalogHarness, dropped: Path) -> None:
     dropped.unlink()
 
-    assert register(world, dropped) == (400, "there is no metadata file at the path of the request")
+    assert register(world, dropped) == (400, "there is no metadata file at the path of the request; correct `metadata-location`")
 
 
 def test_a_manifest_list_in_the_data_folder_is_refused(world: CatalogHarness, dropped: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_hostile_manifest_list_is_refused(world: CatalogHarness, dropped: Path
     status, message = register(world, dropped)
 
     assert status == 400
-    assert message.startswith("a manifest list cannot be read: a length in the file")
+    assert message.startswith("a manifest list cannot be read: a length in the Avro file")
 
 
 def test_metadata_is_read_by_a_parser_first(

@@ -64,7 +64,7 @@ def test_the_end_of_the_reader_is_reported(tmp_path: Path) -> None:
     ],
 )
 def test_an_invalid_answer_of_the_reader_is_refused(answer: bytes) -> None:
-    with pytest.raises(RuleError, match="has ended"):
+    with pytest.raises(RuleError, match="could not be read"):
         files_of_answer(io.BytesIO(answer), MOVE)
 
 

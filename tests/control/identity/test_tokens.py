@@ -44,9 +44,9 @@ class TestOnesOwn:
         narrowed = Caller(ANN, T)
 
         world.do(role(ANN, "owner"))
-        world.refuse(token(ANN, U), InvalidError, "narrowed", by=narrowed)
+        world.refuse(token(ANN, U), InvalidError, "limited to some resources or actions", by=narrowed)
         world.do(token(ANN, U), by=ANN)
-        world.refuse(RevokeToken(U), InvalidError, "narrowed", by=narrowed)
+        world.refuse(RevokeToken(U), InvalidError, "limited to some resources or actions", by=narrowed)
         assert world.do(RevokeToken(T), by=narrowed)
 
     def test_a_token_cannot_list_a_resource_that_its_user_may_not_see(self) -> None:

@@ -214,7 +214,7 @@ class TestFiles:
         answer = _update(world, [{"action": "add-snapshot", "snapshot": snapshot}])
 
         assert answer.status_code == 400
-        assert answer.json()["error"]["message"].startswith("a manifest list cannot be read: the file ")
+        assert answer.json()["error"]["message"].startswith("a manifest list cannot be read: the ")
 
     def test_a_refusal_reveals_neither_name_nor_id_of_the_other_table(self, world: CatalogHarness) -> None:
         table = _mine(world)
