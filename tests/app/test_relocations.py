@@ -194,7 +194,7 @@ def test_a_table_that_names_files_of_another_is_not_moved(former: Former) -> Non
         one, other = list(found.list_waiting())[:2]
         Path(path_of(one.pointer.metadata_location)).write_bytes(told(other.pointer.metadata_location))
 
-        with pytest.raises(RuleError, match="outside of the table's location"):
+        with pytest.raises(RuleError, match="the table has a file outside of its location"):
             found.move(one)
 
 

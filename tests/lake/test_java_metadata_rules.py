@@ -259,7 +259,10 @@ UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
         "two columns of a schema have the same id",
     ),
     "a large fixed": (_typed(f"fixed[{2**31}]"), "the column `typed` has a type"),
-    "a large time": (lambda m: m["versions"][0].update({"timestamp-ms": 2**70}), "`timestamp-ms` of the metadata is out of range"),
+    "a large time": (
+        lambda m: m["versions"][0].update({"timestamp-ms": 2**70}),
+        "`timestamp-ms` of the metadata is out of range",
+    ),
 }
 
 

@@ -88,7 +88,10 @@ def test_metadata_that_java_does_not_open_is_refused(world: CatalogHarness, drop
 def test_a_missing_metadata_file_is_refused(world: CatalogHarness, dropped: Path) -> None:
     dropped.unlink()
 
-    assert register(world, dropped) == (400, "there is no metadata file at the path of the request; correct `metadata-location`")
+    assert register(world, dropped) == (
+        400,
+        "there is no metadata file at the path of the request; correct `metadata-location`",
+    )
 
 
 def test_a_manifest_list_in_the_data_folder_is_refused(world: CatalogHarness, dropped: Path) -> None:

@@ -131,7 +131,9 @@ def registered(server: RawServer) -> None:
 def test_an_invalid_configuration_of_the_other_catalog_is_reported(said: bytes) -> None:
     with (
         raw_server(body_of(said)) as server,
-        pytest.raises(SyncError, match=r"the configuration that the other catalog returned (cannot be read|does not follow)"),
+        pytest.raises(
+            SyncError, match=r"the configuration that the other catalog returned (cannot be read|does not follow)"
+        ),
     ):
         registered(server)
     assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]

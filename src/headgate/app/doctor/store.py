@@ -21,8 +21,9 @@ def store(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterat
     try:
         seen = inspect_store(settings.store_url or settings.folder, settings.seal_key)
     except StoreError as error:
+        fault, _, do = str(error).partition("; ")
         yield build_failure(
-            "store", str(error), "check that the store exists and this user may read it, or restore a backup"
+            "store", fault, do or "check that the store exists and this user may read it, or restore a backup"
         )
         return
     yield _schema(seen)

@@ -48,5 +48,7 @@ def check_stream_sink(start: Any) -> str | None:
     places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
     if len(places) > 1:
         raise RequestRefusedError("the option `checkpointLocation` is set more than once; set it once")
-    check_options(start.options, options.TABLE_WRITE | {_CHECKPOINT}, "the option `{}` of the sink of a streaming query")
+    check_options(
+        start.options, options.TABLE_WRITE | {_CHECKPOINT}, "the option `{}` of the sink of a streaming query"
+    )
     return places[0] if places else None
