@@ -13,7 +13,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from headgate.endpoints.http.tls import Certificate, TlsError, build_context_factory
+from headgate.endpoints.http.tls import Certificate, build_context_factory
+from headgate.spark.tls_files import TlsError
 from tests.endpoints.http.asgi_client import guarded
 from tests.endpoints.http.test_connection import LAST, Address, exchange, listening, statuses
 
@@ -117,7 +118,7 @@ class TestACertificate:
             renewed, now = certificate.renew(), shown(address)
 
         assert (renewed, now) == (False, "one")
-        assert "the server keeps the certificate in use" in caplog.text
+        assert "the previous certificate stays in use" in caplog.text
 
     def test_a_certificate_is_read_again_when_its_files_change(self, tmp_path: Path) -> None:
         certificate = Certificate(*issue(tmp_path, "one"))

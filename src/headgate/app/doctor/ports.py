@@ -9,8 +9,9 @@ from cryptography import x509
 from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
-from headgate.endpoints.http.tls import Certificate, TlsError
+from headgate.endpoints.http.tls import Certificate
 from headgate.spark.driver.ports import is_free
+from headgate.spark.tls_files import TlsError
 from headgate.store import FolderInUseError, FolderLock
 
 _DAY = 86400.0

@@ -15,7 +15,8 @@ from headgate.app.http.trusted_proxies import trust_proxies
 from headgate.app.settings.settings import HOST, Settings
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.endpoints.http.connection import build_connection_class
-from headgate.endpoints.http.tls import Certificate, TlsError, build_context_factory
+from headgate.endpoints.http.tls import Certificate, build_context_factory
+from headgate.spark.tls_files import TlsError
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 (compared with, not bound to)
 

@@ -8,10 +8,11 @@ import threading
 from pydantic import TypeAdapter
 
 from headgate.app.logs import log_to
-from headgate.spark.gateway.process.certificates import CertificateError, Certificates
+from headgate.spark.gateway.process.certificates import Certificates
 from headgate.spark.gateway.process.config import DRAIN, ProcessConfig, ProcessReady
 from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
+from headgate.spark.tls_files import TlsError
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ async def _serve(config: ProcessConfig) -> None:
     try:
         gateway = Gateway(_settings(config), authority)
         port, inner_port = await gateway.start()
-    except (CertificateError, RuntimeError) as error:
+    except (TlsError, RuntimeError) as error:
         _say(ProcessReady(error=str(error)))
         return
     _say(ProcessReady(port, inner_port))

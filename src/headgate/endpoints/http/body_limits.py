@@ -13,7 +13,6 @@ from headgate.endpoints.common.problems import problem_response
 from headgate.endpoints.common.request_scope import KNOWN
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.request_context import find_header
-from headgate.endpoints.http.timeouts import TimeoutTimer
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _DIGITS = 18
@@ -54,7 +53,6 @@ class BodyMiddleware:
             min(limits.members, limits.unauthenticated_members),
             known=False,
         )
-        self._timer = TimeoutTimer(limits.body_seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -86,17 +84,13 @@ class BodyMiddleware:
             )
         if length is not None and (len(length) > _DIGITS or int(length) > bounds.size):
             raise _too_large(bounds)
-        deadline = self._timer.begin()
+        seconds = self._limits.body_seconds
         try:
-            return await _gather(receive, bounds)
-        except asyncio.CancelledError:
-            if not deadline.passed or deadline.task.uncancel():
-                raise
-            seconds = self._limits.body_seconds
+            async with asyncio.timeout(seconds):
+                return await _gather(receive, bounds)
+        except TimeoutError:
             text = f"the body did not arrive within {seconds:g} seconds; the request had no effect; send it again"
             raise _UnreadError(problem_response(408, "too-slow", text)) from None
-        finally:
-            self._timer.end(deadline)
 
 
 async def _gather(receive: Receive, bounds: Bounds) -> bytes | None:

@@ -15,7 +15,7 @@ from headgate.endpoints.http.probes import MetricsAccess, Probes, Readiness
 from headgate.endpoints.http.rate_limits import IdentifyClient, RateLimitMiddleware, TokenBuckets, of_principals
 from headgate.endpoints.http.request_context import Exchanges, RequestContext
 from headgate.endpoints.http.request_smuggling import RequestHeadMiddleware
-from headgate.endpoints.http.timeouts import Deadlines
+from headgate.endpoints.http.timeouts import TimeoutMiddleware
 
 _LIMITS = Limits()
 _NEAR = MetricsAccess()
@@ -36,7 +36,7 @@ def wrap(
 
     `principals` are the rate-limit buckets of authenticated principals, if another component shares them.
     """
-    app = Deadlines(app, limits.request_seconds)
+    app = TimeoutMiddleware(app, limits.request_seconds)
     app = BodyMiddleware(app, limits)
     app = RateLimitMiddleware(app, identify, limits, principals or of_principals(limits))
     if origins:

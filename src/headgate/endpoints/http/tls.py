@@ -1,22 +1,15 @@
 """TLS certificate reload: new connections use the renewed certificate, open ones keep theirs."""
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headgate.spark.tls_files import no_password, read_stamps
-
-log = logging.getLogger(__name__)
+from headgate.spark.tls_files import CertificateFiles
 
 LOOK_EVERY = 5.0
 """Seconds between two checks of the files."""
-
-
-class TlsError(Exception):
-    """The certificate or its key cannot be used; the message names the files."""
 
 
 class Certificate:
@@ -24,44 +17,33 @@ class Certificate:
 
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files. Raises `TlsError`."""
-        self._files = (certificate, key)
-        self._tried = read_stamps(self._files)
-        self.context = self._read()
+        self._files = CertificateFiles(certificate, key)
+        self.context = _for_http(self._files.load())
         """The TLS context for a listener. It passes each new connection to the newest context."""
         self._newest = self.context
         self.context.sni_callback = self._hand_over
 
     def renew(self) -> bool:
         """Reload the files; return whether they can be used. If not, the certificate in use is kept and the fault is logged."""
-        self._tried = read_stamps(self._files)
-        try:
-            self._newest = self._read()
-        except TlsError as error:
-            log.error("%s; the server keeps the certificate in use", error)  # noqa: TRY400 (the message is complete)
-            return False
-        log.info("the certificate was reloaded")
-        return True
+        context = self._files.reload()
+        if context is not None:
+            self._newest = _for_http(context)
+        return context is not None
 
     async def watch(self, every: float = LOOK_EVERY) -> None:
         """Reload the files whenever they change, until cancelled."""
         while True:
             await asyncio.sleep(every)
-            if read_stamps(self._files) != self._tried:
+            if self._files.has_changed():
                 self.renew()
 
     def _hand_over(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         connection.context = self._newest
 
-    def _read(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.set_alpn_protocols(["http/1.1"])
-        certificate, key = self._files
-        try:
-            context.load_cert_chain(certificate, key, password=no_password)
-        except (OSError, ValueError) as error:
-            raise TlsError(f"the certificate `{certificate}` with the key `{key}` cannot be used: {error}") from None
-        return context
+
+def _for_http(context: ssl.SSLContext) -> ssl.SSLContext:
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def build_context_factory(certificate: Certificate) -> Callable[[Any, Any], ssl.SSLContext]:
