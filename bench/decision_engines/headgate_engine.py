@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import ClassVar
 
 from immutables import Map
+from typing_extensions import override
 
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.engine.engine import Engine
@@ -43,18 +44,22 @@ class HeadgateEngine(ChangingEngine):
     name: ClassVar[str] = "headgate"
 
     @classmethod
+    @override
     def prepare(cls, organization: Organization) -> bytes:
         """Return a checkpoint."""
         return dump_checkpoint(snapshot_of(organization))
 
+    @override
     def load(self, prepared: bytes) -> None:
         """Load the checkpoint; the engine compiles at each question what it needs."""
         self._engine = Engine({_NEKT.name: _NEKT}, load_checkpoint(prepared))
 
+    @override
     def table(self, question: Question) -> Check:
         """Check once."""
         return self._check(question.user, _ON_TABLE[question.level], question.resource)
 
+    @override
     def pipeline(self, question: Question) -> Check:
         """Check once: the model lets the weakest permission decide."""
         return self._check(question.user, _ON_PIPELINE[question.level], question.resource)
@@ -63,15 +68,18 @@ class HeadgateEngine(ChangingEngine):
         asked = Asked(Caller(PrincipalId(user)), action, ResourceId(resource))
         return lambda: self._engine.check(asked, _NOW).allowed
 
+    @override
     def readable(self, user: str) -> List:
         """List the resources."""
         caller = Caller(PrincipalId(user))
         return lambda: self._engine.list_resources(caller, _ON_TABLE[LEVELS[0]], _NOW)
 
+    @override
     def readers(self, table: str) -> List:
         """List the principals."""
         return lambda: self._engine.list_principals(_ON_TABLE[LEVELS[0]], ResourceId(table), _NOW)
 
+    @override
     def revoke(self, grant: Grant) -> Check:
         """Apply the change, and advance the engine to the facts after it."""
         revoked = RoleRevoked(PrincipalId(grant.subject), grant.level, ResourceId(grant.place))
@@ -83,6 +91,7 @@ class HeadgateEngine(ChangingEngine):
 
         return call
 
+    @override
     def restore(self, grant: Grant) -> None:
         """Assign the role again."""
         self._advance(RoleAssigned(PrincipalId(grant.subject), grant.level, ResourceId(grant.place), _NEKT.name))

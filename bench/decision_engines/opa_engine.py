@@ -3,6 +3,8 @@
 from collections import defaultdict
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from .engine import ChangingEngine, Check, List
 from .oracle import Question
 from .organization import LEVELS, Grant, Organization
@@ -67,11 +69,13 @@ class OpaEngine(ChangingEngine):
     name: ClassVar[str] = "opa"
 
     @classmethod
+    @override
     def missing(cls) -> str | None:
         """Return how to install the server, or None."""
         return not_on_path("opa", "github.com/open-policy-agent/opa")
 
     @classmethod
+    @override
     def prepare(cls, organization: Organization) -> bytes:
         """Return the request that puts the document."""
         return request("PUT", "/v1/data/org", _document(organization))
@@ -83,28 +87,34 @@ class OpaEngine(ChangingEngine):
         command = ("opa", "run", "--server", "--addr", f"127.0.0.1:{port}", "--log-level", "error")
         self._server = Server((*command, "--disable-telemetry"), port, "/health")
 
+    @override
     def load(self, prepared: bytes) -> None:
         """Send the policy and the document."""
         self._server.send(request("PUT", "/v1/policies/headgate", _POLICY))
         self._server.send(prepared)
 
+    @override
     def table(self, question: Question) -> Check:
         """Evaluate one rule."""
         return self._ask("table", question.user, question.level, question.resource)
 
+    @override
     def pipeline(self, question: Question) -> Check:
         """Evaluate one rule, which uses `every`."""
         return self._ask("pipeline", question.user, question.level, question.resource)
 
+    @override
     def readable(self, user: str) -> List:
         """Evaluate one rule; it returns a layer's tables as they are in the document, which is faster than one set of all."""
         ask = self._ask("readable", user, LEVELS[0], "")
         return lambda: set().union(*ask())
 
+    @override
     def readers(self, table: str) -> List:
         """Evaluate one rule."""
         return self._ask("readers", "", LEVELS[0], table)
 
+    @override
     def revoke(self, grant: Grant) -> Check:
         """Patch the document."""
         patch = request("PATCH", "/v1/data/org", [{"op": "remove", "path": path} for path in _paths(grant)])
@@ -116,6 +126,7 @@ class OpaEngine(ChangingEngine):
 
         return call
 
+    @override
     def restore(self, grant: Grant) -> None:
         """Undo the patch."""
         level = LEVELS.index(grant.level)
@@ -141,10 +152,12 @@ class OpaEngine(ChangingEngine):
         return self._server.port
 
     @property
+    @override
     def process(self) -> int:
         """The process of the server."""
         return self._server.process
 
+    @override
     def close(self) -> None:
         """Stop the server."""
         self._server.close()

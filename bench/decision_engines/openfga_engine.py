@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from .engine import ChangingEngine, Check, List
 from .oracle import Question
 from .organization import LEVELS, Grant, Organization
@@ -26,11 +28,13 @@ class OpenFgaEngine(ChangingEngine):
     name: ClassVar[str] = "openfga"
 
     @classmethod
+    @override
     def missing(cls) -> str | None:
         """Return how to install the server, or None."""
         return not_on_path("openfga", "github.com/openfga/openfga/cmd/openfga")
 
     @classmethod
+    @override
     def prepare(cls, organization: Organization) -> list[dict[str, str]]:
         """Return the tuples."""
         return list(_tuples(organization))
@@ -62,6 +66,7 @@ class OpenFgaEngine(ChangingEngine):
     def _more(self) -> tuple[str, ...]:
         return ()
 
+    @override
     def load(self, prepared: list[dict[str, str]]) -> None:
         """Create a store, write the model and then the tuples."""
         store = self._server.send(request("POST", "/stores", {"name": "organization"}))["id"]
@@ -70,11 +75,13 @@ class OpenFgaEngine(ChangingEngine):
         for start in range(0, len(prepared), _TUPLES_PER_WRITE):
             self._post("write", {"writes": {"tuple_keys": prepared[start : start + _TUPLES_PER_WRITE]}})
 
+    @override
     def table(self, question: Question) -> Check:
         """Check once."""
         asked = self.asked("check", {"tuple_key": self.key(question)})
         return lambda: self._server.send(asked)["allowed"]
 
+    @override
     def pipeline(self, question: Question) -> Check:
         """Check each table until one is refused: a batch checks all of them, and took longer.
 
@@ -84,11 +91,13 @@ class OpenFgaEngine(ChangingEngine):
         checks = [self.table(Question(question.user, question.level, table)) for table in tables]
         return lambda: all(check() for check in checks)
 
+    @override
     def readable(self, user: str) -> List:
         """List objects."""
         asked = self.asked("list-objects", {"type": "table", "relation": LEVELS[0], "user": f"user:{user}"})
         return lambda: [each.removeprefix("table:") for each in self._server.send(asked)["objects"]]
 
+    @override
     def readers(self, table: str) -> List:
         """List users."""
         object = {"type": "table", "id": table}
@@ -96,6 +105,7 @@ class OpenFgaEngine(ChangingEngine):
         asked = self.asked("list-users", body)
         return lambda: [each["object"]["id"] for each in self._server.send(asked)["users"]]
 
+    @override
     def revoke(self, grant: Grant) -> Check:
         """Delete the tuples of the grant."""
         delete = self.asked("write", {"deletes": {"tuple_keys": self.granted(grant)}})
@@ -107,6 +117,7 @@ class OpenFgaEngine(ChangingEngine):
 
         return call
 
+    @override
     def restore(self, grant: Grant) -> None:
         """Write the tuples of the grant again."""
         self._post("write", {"writes": {"tuple_keys": self.granted(grant)}})
@@ -133,10 +144,12 @@ class OpenFgaEngine(ChangingEngine):
         return self._server.send(self.asked(path, body))
 
     @property
+    @override
     def process(self) -> int:
         """The process of the server."""
         return self._server.process
 
+    @override
     def close(self) -> None:
         """Stop the server."""
         self._server.close()

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import orjson
+from typing_extensions import override
 
 from bench.decision_engines.oracle import Question
 from bench.decision_engines.organization import Grant, Organization
@@ -52,6 +53,7 @@ class HeadgateServing(Serving):
     def _store(self) -> str:
         return ""
 
+    @override
     def says(self, body: bytes) -> Any:
         """Return the decision, or the decisions; True for a write, whose response has its revision."""
         said = orjson.loads(body)
@@ -59,18 +61,22 @@ class HeadgateServing(Serving):
             return [each["decision"] for each in said["evaluations"]]
         return said.get("decision", True)
 
+    @override
     def table(self, question: Question) -> bytes:
         """Evaluate once."""
         return self._ask(_ONE, _evaluation(question, "table", _ON_TABLE))
 
+    @override
     def pipeline(self, question: Question, *, right: bool) -> Case:
         """Evaluate once: the model lets the weakest permission decide."""
         return Case((Exchange(self._ask(_ONE, _evaluation(question, "query", _ON_PIPELINE)), right),))
 
+    @override
     def batch(self, questions: Sequence[Question]) -> bytes:
         """Send evaluations."""
         return self._ask(_MANY, {"evaluations": [_evaluation(each, "table", _ON_TABLE) for each in questions]})
 
+    @override
     def revoke(self, grant: Grant) -> Case:
         """Delete the assignment."""
         named = {"subject": grant.subject, "role": grant.level, "resource": grant.place}
@@ -78,6 +84,7 @@ class HeadgateServing(Serving):
         check = self.table(Question(grant.subject, "viewer", grant.place))
         return Case((Exchange(delete, right=True), Exchange(check, right=False)), (self.grant(grant),))
 
+    @override
     def grant(self, grant: Grant) -> Exchange:
         """Post an assignment."""
         body = {"subject": grant.subject, "role": grant.level, "resource": grant.place}
@@ -86,6 +93,7 @@ class HeadgateServing(Serving):
     def _ask(self, path: str, body: Any) -> bytes:
         return _as(self._enforcement, request("POST", path, body))
 
+    @override
     def close(self) -> None:
         """Stop the server as Ctrl-C would, and delete its data."""
         self._process.communicate()
@@ -107,13 +115,16 @@ class HeadgateOnPostgres(HeadgateServing):
             raise
 
     @classmethod
+    @override
     def missing(cls) -> str | None:
         """Return that PostgreSQL is not installed, or None."""
         return Postgres.missing()
 
+    @override
     def _store(self) -> str:
         return self._database.url
 
+    @override
     def close(self) -> None:
         """Stop both servers."""
         super().close()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import uvicorn
+from typing_extensions import override
 
 from bench.decision_engines.organization import Sizes, generate
 from bench.http_engines.facts import imports
@@ -61,6 +62,7 @@ class Announcing(uvicorn.Server):
         super().__init__(config)
         self._secrets = secrets
 
+    @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and print the line."""
         await super().startup(sockets)

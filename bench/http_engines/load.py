@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Any, cast
 
+from typing_extensions import override
+
 from bench.http_engines.case import Case, Exchange, WrongAnswerError
 
 HOST = "127.0.0.1"
@@ -56,6 +58,7 @@ class _Client(asyncio.Protocol):
         self._until = self._began = 0
         self.ended = asyncio.get_running_loop().create_future()
 
+    @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the connection."""
         self._transport = cast("asyncio.Transport", transport)
@@ -65,6 +68,7 @@ class _Client(asyncio.Protocol):
         self._until = until
         self._next_case()
 
+    @override
     def data_received(self, data: bytes) -> None:
         """Check a response as soon as it is complete, and send the next case."""
         self._received += data
@@ -79,6 +83,7 @@ class _Client(asyncio.Protocol):
         self._received = b""
         self._next()
 
+    @override
     def connection_lost(self, exc: Exception | None) -> None:
         """End with an error if a response was expected."""
         self._end(exc or WrongAnswerError("the server closed the connection"))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import orjson
+from typing_extensions import override
 
 from bench.decision_engines.openfga_engine import OpenFgaEngine
 from bench.decision_engines.oracle import Oracle, Question
@@ -19,6 +20,7 @@ class OpenFgaServing(Serving):
     name: ClassVar[str] = "openfga"
 
     @classmethod
+    @override
     def missing(cls) -> str | None:
         """Return how to install the server, or None."""
         return OpenFgaEngine.missing() or Postgres.missing()
@@ -36,6 +38,7 @@ class OpenFgaServing(Serving):
         self._engine.load(OpenFgaEngine.prepare(organization))
         self.port = self._engine.port
 
+    @override
     def says(self, body: bytes) -> Any:
         """Return the decision; for a batch the decisions in the order of the questions."""
         said = orjson.loads(body)
@@ -43,10 +46,12 @@ class OpenFgaServing(Serving):
             return [said["result"][str(number)]["allowed"] for number in range(len(said["result"]))]
         return said.get("allowed", True)
 
+    @override
     def table(self, question: Question) -> bytes:
         """Check once."""
         return self._engine.asked("check", {"tuple_key": self._engine.key(question)})
 
+    @override
     def pipeline(self, question: Question, *, right: bool) -> Case:
         """Check each table until one is refused: a relation of OpenFGA means "any of", never "all of"."""
         exchanges: list[Exchange] = []
@@ -59,23 +64,27 @@ class OpenFgaServing(Serving):
             raise WrongAnswerError(f"the oracle disagrees with itself about {question}")
         return Case(tuple(exchanges))
 
+    @override
     def batch(self, questions: Sequence[Question]) -> bytes:
         """Send a batch check."""
         keys = (self._engine.key(each) for each in questions)
         checks = [{"tuple_key": key, "correlation_id": str(number)} for number, key in enumerate(keys)]
         return self._engine.asked("batch-check", {"checks": checks})
 
+    @override
     def revoke(self, grant: Grant) -> Case:
         """Delete the tuples of the grant."""
         check = self.table(Question(grant.subject, "viewer", grant.place))
         delete = self._engine.asked("write", {"deletes": {"tuple_keys": self._engine.granted(grant)}})
         return Case((Exchange(delete, right=True), Exchange(check, right=False)), (self.grant(grant),))
 
+    @override
     def grant(self, grant: Grant) -> Exchange:
         """Write the tuples of the grant."""
         written = self._engine.asked("write", {"writes": {"tuple_keys": self._engine.granted(grant)}})
         return Exchange(written, right=True)
 
+    @override
     def close(self) -> None:
         """Stop both servers."""
         self._engine.close()
@@ -87,8 +96,10 @@ class _OnPostgres(OpenFgaEngine):
         self._url = f"{url}?sslmode=disable"
         super().__init__(organization)
 
-    def _datastore(self, folder: str) -> tuple[str, ...]:  # noqa: ARG002 - PostgreSQL has its own folder
+    @override
+    def _datastore(self, folder: str) -> tuple[str, ...]:
         return "--datastore-engine", "postgres", "--datastore-uri", self._url
 
+    @override
     def _more(self) -> tuple[str, ...]:
         return "--max-checks-per-batch-check", str(BATCH)

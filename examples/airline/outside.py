@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+from typing_extensions import override
+
 from headgate.cli.demo.data import unpack_data
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 
@@ -116,6 +118,7 @@ def _weather(file: Path) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(content)
 
+        @override
         def log_message(self, format: str, *args: Any) -> None:
             """Write no log."""
 

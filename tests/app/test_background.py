@@ -17,6 +17,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
+from typing_extensions import override
 
 from headgate.app import maintenance as housekeeping_module
 from headgate.app.deployment import Deployment
@@ -272,6 +273,7 @@ class DyingSupervisor(Supervisor):
 
     failed = 0
 
+    @override
     async def keep_up(
         self, process: Callable[[], Process | None], ended: Callable[[int], str], again: Callable[[], str]
     ) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import pytest
+from typing_extensions import override
 
 from bench.decision_engines.asking import Asking, WrongAnswerError
 from bench.decision_engines.engine import Check, Engine, List
@@ -121,22 +122,28 @@ class FakeEngine(Engine):
     name: ClassVar[str] = "fake"
 
     @classmethod
+    @override
     def prepare(cls, organization: Organization) -> Oracle:
         return Oracle(organization)
 
+    @override
     def load(self, prepared: Oracle) -> None:
         self.oracle = prepared
 
+    @override
     def table(self, question: Question) -> Check:
         return lambda: self.oracle.allows(question)
 
+    @override
     def pipeline(self, question: Question) -> Check:
         return lambda: self.oracle.allows(question)
 
+    @override
     def readable(self, user: str) -> List:
         tables = self.organization.layer_of
         return lambda: [table for table in tables if self.oracle.allows(Question(user, "viewer", table))]
 
+    @override
     def readers(self, table: str) -> List:
         users = self.organization.users
         return lambda: [user for user in users if self.oracle.allows(Question(user, "viewer", table))]
@@ -147,9 +154,11 @@ class ForgetfulEngine(FakeEngine):
 
     name: ClassVar[str] = "forgetful"
 
+    @override
     def table(self, question: Question) -> Check:
         return lambda: True
 
+    @override
     def readable(self, user: str) -> List:
         return lambda: list(super(ForgetfulEngine, self).readable(user)())[:-1]
 

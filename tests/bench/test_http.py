@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from typing_extensions import override
 
 from bench.http_engines.case import Case, Exchange, WrongAnswerError
 from bench.http_engines.compare import main
@@ -35,10 +36,12 @@ def asked(
     heard: list[bytes] = []
 
     class Served(asyncio.Protocol):
+        @override
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             assert isinstance(transport, asyncio.Transport)
             self.transport = transport
 
+        @override
         def data_received(self, data: bytes) -> None:
             heard.append(data.strip())
             self.transport.write(b"HTTP/1.1 %b\r\nContent-Length: %d\r\n\r\n%b" % (status, len(answer), answer))

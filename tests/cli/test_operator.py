@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
+from typing_extensions import override
 
 from headgate.cli import app, confirmation
 from headgate.cli.operator import deployment_users
@@ -65,6 +66,7 @@ def run(*words: str | Path) -> Result:
 
 
 class _Terminal(StringIO):
+    @override
     def isatty(self) -> bool:
         return True
 

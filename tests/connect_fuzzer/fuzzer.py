@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 import grpc
 from google.protobuf.message import Message
+from typing_extensions import override
 
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, RELEASE_SESSION
 from tests.connect_fuzzer.canaries import Canaries
@@ -70,6 +71,7 @@ class Report:
     """The number of mutants of each call that Spark executed."""
     findings: list[Finding] = field(default_factory=list)
 
+    @override
     def __str__(self) -> str:
         """Return the summary line."""
         kinds = Counter(each.kind for each in self.findings)

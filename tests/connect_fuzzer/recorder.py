@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 from pyspark.sql import functions
 from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.session import SparkSession
+from typing_extensions import override
 
 from headgate.spark.gateway.rpcs import RPCS
 from tests.app.server_process import serving
@@ -48,15 +49,18 @@ class Recorder(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercept
                     each.ClearField(field.name)
         self.requests.append(Request(RPCS[path], copy))
 
+    @override
     def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Record the request and send it."""
         self._keep(client_call_details, request)
         return continuation(client_call_details, request)
 
+    @override
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Record the request and send it."""
         return self.intercept_unary_unary(continuation, client_call_details, request)
 
+    @override
     def intercept_stream_unary(self, continuation: Any, client_call_details: Any, request_iterator: Any) -> Any:
         """Record each request when it is sent."""
         return continuation(client_call_details, self._kept(client_call_details, request_iterator))

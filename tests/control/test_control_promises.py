@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.catalog.tables import CreateTable, DropTable, RenameTable
@@ -128,6 +129,7 @@ def test_promise_9_a_change_that_cannot_be_written_has_no_effect() -> None:
     """If the log cannot be written, the change has no effect on any later decision."""
 
     class Full(FakeStore):
+        @override
         def append(self, expected: Head, draft: LogWrite) -> Head:
             if draft.command == "role.assign":
                 raise OSError("the disk is full")

@@ -23,6 +23,7 @@ from pyiceberg.table.update import (
     UpgradeFormatVersionUpdate,
 )
 from pyiceberg.types import LongType, NestedField
+from typing_extensions import override
 
 from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.organizations.commands import ORGANIZATION
@@ -154,6 +155,7 @@ class _Counted(TableFiles):
 
     asked = 0
 
+    @override
     def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
         self.asked += 1
         return {}

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
+from typing_extensions import override
 
 from headgate.lake import file_parsers
 from headgate.untrusted_input.blocking_pool import BlockingPool
@@ -232,6 +233,7 @@ def _peak() -> int:
 class FailingPool(BlockingPool):
     """A pool whose processes cannot be started."""
 
+    @override
     def rewrite(
         self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
     ) -> list[bytes]:

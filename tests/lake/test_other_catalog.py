@@ -13,6 +13,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
+from typing_extensions import override
 
 from headgate.lake.other_catalog import ListedTable, OtherCatalog, OtherCatalogError
 
@@ -41,6 +42,7 @@ class Foreign:
                             self.wfile.write(answer)
                     self.wfile.write(json.dumps(answer).encode())
 
+            @override
             def log_message(self, format: str, *args: Any) -> None:
                 """Log nothing."""
 

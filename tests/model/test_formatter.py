@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.diagnostics import DiagnosticReport
@@ -28,6 +29,7 @@ FILES = [*sorted(MODELS.glob("*.yaml")), Path(__file__).parent / "small.yaml"]
 class Plain(yaml.SafeDumper):
     """Writes a repeated value in full each time, without YAML aliases."""
 
+    @override
     def ignore_aliases(self, data: object) -> bool:
         return True
 

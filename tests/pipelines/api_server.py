@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from typing_extensions import override
+
 
 @dataclass
 class Asked:
@@ -79,6 +81,7 @@ def api_server() -> Iterator[ApiServer]:
             if given.length is not None:
                 self.close_connection = True
 
+        @override
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing."""
 

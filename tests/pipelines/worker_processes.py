@@ -10,6 +10,8 @@ from multiprocessing.queues import Queue
 from multiprocessing.sharedctypes import Synchronized, SynchronizedArray
 from multiprocessing.synchronize import Event
 
+from typing_extensions import override
+
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.execution.attempt import Attempt, StopReason
 from headgate.pipelines.execution.worker import Worker, WorkerSettings
@@ -93,6 +95,7 @@ class _Attempts:
 class _NoSchedules(Scheduler):
     """Queues nothing, so that the test knows every run."""
 
+    @override
     def tick(self) -> None:
         """Do nothing."""
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 import pytest
+from typing_extensions import override
 
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
 from headgate.untrusted_input.fair_queue import FairQueue
@@ -221,9 +222,11 @@ class LyingLauncher(LauncherProcess):
         super().__init__(ParserLimits())
         self.answer = answer
 
+    @override
     async def start(self) -> None:
         """Start nothing."""
 
+    @override
     def begin(self, file: int | None = None) -> tuple[int, socket.socket]:
         """Answer as soon as a document has arrived."""
         mine, theirs = socket.socketpair()

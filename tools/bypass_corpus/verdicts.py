@@ -4,6 +4,8 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from tools.bypass_corpus.cases import Case, Need
 
 
@@ -40,6 +42,7 @@ class Asker:
     lacks: Need | None = None
     """The needed privilege that is missing."""
 
+    @override
     def __str__(self) -> str:
         """Return the privileges in words."""
         return f"all but {' '.join(self.lacks)}" if self.lacks else self.holds.value

@@ -1,13 +1,11 @@
 """Opens a deployment: the store, its organizations, and a first organization if there is none."""
 
-import os
 import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 from headgate.app.folders.checkpoint_folders import move_checkpoints
 from headgate.app.settings.egress import egress_of
@@ -19,6 +17,7 @@ from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_de
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import DocumentPut
+from headgate.control.kernel.private_files import replace_private_file
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.kernel.vocabulary import shipped_vocabulary
@@ -217,12 +216,4 @@ def _found(settings: Settings, organizations: Organizations) -> None:
     first = create_organization(organizations, OrganizationSpec(ORGANIZATION, FIRST, owner, settings.owner, HOME))
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     first.control.execute(IssueToken(token, secret, owner, "first owner"), None)
-    _write_private(settings.owner_token, format_token(token, secret))
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
+    replace_private_file(settings.owner_token, f"{format_token(token, secret)}\n".encode())

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 import orjson
+from typing_extensions import override
 
 from headgate.control.text.terminal_text import terminal_json, terminal_line, terminal_text
 
@@ -29,6 +30,7 @@ def log_to(form: str, level: str, stream: TextIO | None = None) -> None:
 class JsonLines(logging.Formatter):
     """One JSON object for each line: the common fields first, then those of the record."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         line = {
@@ -50,6 +52,7 @@ class JsonLines(logging.Formatter):
 class Lines(logging.Formatter):
     """One line of text for each record; only the traceback of an error has more lines."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         fields = " ".join(f"{key}={value}" for key, value in _fields(record).items() if value is not None)

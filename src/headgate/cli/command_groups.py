@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
+from typing_extensions import override
 
 FOLDER = "data"
 """The parameter of a local command that names the data folder."""
@@ -29,6 +30,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
 class Grouped(TyperGroup):
     """A group whose help lists its local commands apart from the others."""
 
+    @override
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings; no heading is empty."""
         known = {name: self.commands[name] for name in self.list_commands(ctx) if not self.commands[name].hidden}
@@ -47,6 +49,7 @@ class Grouped(TyperGroup):
 class GroupedByTopic(Grouped):
     """The command line itself, whose help has a heading for each topic."""
 
+    @override
     def headings(self, known: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return a heading for each topic, and one for the local commands."""
         found = super().headings(known)

@@ -15,6 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+from typing_extensions import override
 
 from headgate.control.text.terminal_text import terminal_json, terminal_line, terminal_text
 
@@ -28,6 +29,7 @@ Column = str | Callable[[Mapping[str, Any]], Any]
 class EscapingConsole(Console):
     """A console that escapes the control characters of its input, but not those that it adds itself."""
 
+    @override
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Yield the segments to write."""
         for each in super().render(renderable, options):

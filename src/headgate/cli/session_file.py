@@ -5,7 +5,6 @@ hosts `localhost`, `127.0.0.1` and `[::1]` count as one host.
 """
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ import httpx
 
 from headgate.app.settings.named_files import operator_folder
 from headgate.cli.deployment_url import deployment_of
+from headgate.control.kernel.private_files import replace_private_file
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -69,10 +69,4 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _write(file: Path, kept: Mapping[str, Any]) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = file.with_name(f".{file.name}.{os.getpid()}")
-    # Created with mode 600, so that other users can never read it; replaced atomically, so that it is never half-written.
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as text:
-        json.dump(kept, text)
-    new.replace(file)
+    replace_private_file(file, json.dumps(kept).encode())

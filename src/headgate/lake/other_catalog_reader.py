@@ -17,6 +17,7 @@ from pyiceberg.catalog import AVAILABLE_CATALOGS, Catalog, CatalogType, load_cat
 from pyiceberg.catalog.rest import NAMESPACE_SEPARATOR_PROPERTY, PREFIX, RestCatalog
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.utils.config import Config
+from typing_extensions import override
 
 from headgate.untrusted_input.limits import MEBIBYTE, limit_memory
 
@@ -70,6 +71,7 @@ class _RestCatalog(RestCatalog):
     that receives the token.
     """
 
+    @override
     def _fetch_config(self) -> None:
         uri, given = self.uri, dict(self.properties)
         super()._fetch_config()

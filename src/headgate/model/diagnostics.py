@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
 
+from typing_extensions import override
+
 from headgate.model.diagnostic_codes import DiagnosticCode
 
 _NEAR = 0.7
@@ -37,6 +39,7 @@ class Diagnostic:
     message: str
     suggestion: str = ""
 
+    @override
     def __str__(self) -> str:
         """Return file, place, severity, code, message and suggestion in one line."""
         hint = f"; {self.suggestion}" if self.suggestion else ""

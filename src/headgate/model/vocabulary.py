@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
 from headgate.model.reader import Reader
@@ -41,12 +43,15 @@ class Vocabulary(Mapping[str, Action]):
         self.types = types
         self.pipeline_kinds = pipeline_kinds
 
+    @override
     def __getitem__(self, name: str) -> Action:
         return self._actions[name]
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return iter(self._actions)
 
+    @override
     def __len__(self) -> int:
         return len(self._actions)
 

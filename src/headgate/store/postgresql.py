@@ -10,6 +10,7 @@ from psycopg.pq import Conninfo, PGconn
 from sqlalchemy import URL, Connection, ExceptionContext, create_engine, event, func, make_url, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError
+from typing_extensions import override
 
 from headgate.control.kernel.ports import StoreError
 from headgate.store.backends import DatabaseBackend
@@ -46,6 +47,7 @@ class TimeoutConnection(psycopg.Connection[Any]):
 
     patience: float | None = SILENT_SECONDS
 
+    @override
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Wait for a response. On timeout, close the connection and raise `psycopg.OperationalError`."""
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from headgate.control.kernel.ports import StoreError
+from headgate.control.kernel.private_files import replace_private_file
 from headgate.facts.ids import ResourceId
 from headgate.store.seals import Seal, read_seals
 
@@ -67,14 +68,7 @@ class HighWaterMarks:
             ) from error
 
     def _put(self, marks: Mapping[ResourceId, Seal]) -> None:
-        written = self.file.with_suffix(".new")
-        written.unlink(missing_ok=True)
-        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-            opened.write("".join(f"{marks[log].line()}\n" for log in sorted(marks)))
-            opened.flush()
-            os.fsync(opened.fileno())
-        written.replace(self.file)
+        replace_private_file(self.file, "".join(f"{marks[log].line()}\n" for log in sorted(marks)).encode())
 
 
 def require_not_rolled_back(mark: Seal, sealed: int, hash: Callable[[int], str | None]) -> None:

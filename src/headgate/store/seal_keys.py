@@ -1,6 +1,5 @@
 """The keys that seal the logs: one private key signs; the public keys of earlier ones stay known for verification."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from headgate.control.kernel.ports import StoreError
+from headgate.control.kernel.private_files import replace_private_file
 
 _END = "-----END PUBLIC KEY-----\n"
 
@@ -116,13 +116,7 @@ def _make(file: Path) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     private = Ed25519PrivateKey.generate()
     _remember(file, private)
-    written = file.with_suffix(f".{os.getpid()}.new")
-    descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        opened.flush()
-        os.fsync(opened.fileno())
-    written.replace(file)
+    replace_private_file(file, private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
 def _remember(file: Path, private: Ed25519PrivateKey) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from typing_extensions import override
 
 from headgate.control import control as controls
 from headgate.control.access.assignments import AssignRole, RevokeRole
@@ -225,6 +226,7 @@ def _unusable(after: int = 0) -> Iterator[LogEntry]:
 
 def test_a_write_that_the_store_never_accepts_ends_with_an_error() -> None:
     class Stuck(FakeStore):
+        @override
         def append(self, expected: Head, draft: LogWrite) -> Head:
             if draft.command == "elsewhere":
                 return super().append(expected, draft)

@@ -5,6 +5,7 @@ from ipaddress import ip_address
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from headgate.control.egress import Address
 from headgate.pipelines.connections.egress import EgressError
@@ -18,6 +19,7 @@ class Wire(httpx.BaseTransport):
         self.dead = dead
         self.sent: list[httpx.Request] = []
 
+    @override
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         self.sent.append(request)
         if request.url.host in self.dead:
@@ -70,6 +72,7 @@ def test_a_refused_host_is_never_connected() -> None:
 
 def test_each_redirect_is_checked() -> None:
     class Leads(Wire):
+        @override
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             super().handle_request(request)
             return httpx.Response(302, headers={"location": "http://169.254.169.254/latest"})

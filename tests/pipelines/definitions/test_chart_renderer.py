@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 import pytest
+from typing_extensions import override
 
 from headgate.pipelines.definitions.chart import Chart, ChartError, ChartRows, specify_chart
 from headgate.pipelines.definitions.chart_renderer import ChartsBusyError, render_chart
@@ -29,6 +30,7 @@ class Answering(BlockingPool):
         elif answer is not None:
             self.future.set_result([answer])
 
+    @override
     def submit(
         self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
     ) -> Future[list[bytes]]:

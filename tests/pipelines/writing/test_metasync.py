@@ -12,6 +12,7 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from typing_extensions import override
 
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.load_errors import EndedError
@@ -64,6 +65,7 @@ class Other:
 
             do_GET = do_POST = _serve  # noqa: N815 (the server's own names)
 
+            @override
             def log_message(self, format: str, *args: Any) -> None:
                 """Log nothing."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.spark.driver import driver as driver_module
@@ -27,10 +28,12 @@ class OnePort(SessionPorts):
     def __init__(self, port: int) -> None:
         self._port = port
 
+    @override
     def take(self) -> DriverPorts:
         """Return the port of the fake, and two unused ports."""
         return DriverPorts(self._port, 1, 2)
 
+    @override
     def release(self, ports: DriverPorts) -> None:
         """Do nothing: the pool has only one port."""
 

@@ -15,6 +15,7 @@ from pyspark.sql.connect.proto import (
     ExecutePlanResponse,
     ReattachExecuteRequest,
 )
+from typing_extensions import override
 
 from headgate.spark.driver.response_validation import CheckedAnswers
 from tests.arrow_streams import column, with_offsets
@@ -63,6 +64,7 @@ class Unparsed(grpc.RpcError):
     def exception(self) -> grpc.RpcError:
         return self
 
+    @override
     def details(self) -> str:
         return "Exception deserializing response!"
 

@@ -12,6 +12,7 @@ import grpc
 from google.protobuf.any_pb2 import Any as AnyProto
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
+from typing_extensions import override
 
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.rpcs import RPCS, Rpc
@@ -96,6 +97,7 @@ class FakeBackend(grpc.GenericRpcHandler):
         """Return the latest request of a call."""
         return next(request for called, request in reversed(self.calls) if called == name)
 
+    @override
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
         """Return a handler that records the calls and answers them."""
         rpc = RPCS[handler_call_details.method]

@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
+from typing_extensions import override
 
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway import call_slots, operations, revocation_watch
@@ -225,9 +226,11 @@ class Deaf(DriverBackend):
     def __init__(self, name: str) -> None:
         self.name, self.closed = name, False
 
+    @override
     async def interrupt(self, key: SessionKey, operation: str) -> bool:
         return False
 
+    @override
     async def release(self, key: SessionKey, operation: str) -> bool:
         return False
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zstandard
+from typing_extensions import override
 
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.arrow_rows import ArrowRows
@@ -432,16 +433,15 @@ class TestBudget:
         assert asyncio.run(attempt()) == 2 * len(LARGE)
 
 
+Charge = Callable[[int], None]
+
+
 class Doubling(ParserPool):
     """Parsers whose result is an Arrow stream of twice the size."""
 
+    @override
     async def rewrite(
-        self,
-        owner: str,
-        kind: bytes,
-        documents: Sequence[bytes],
-        charge: Callable[[int], None],
-        file: int | None = None,
+        self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
     ) -> list[bytes]:
         assert (owner, kind) == ("ann", b"arrow")
         for document in documents:
@@ -468,13 +468,9 @@ class TestRowsThatAreCompressed:
         charged: list[int] = []
 
         class Counting(Doubling):
+            @override
             async def rewrite(
-                self,
-                owner: str,
-                kind: bytes,
-                documents: Sequence[bytes],
-                charge: Callable[[int], None],
-                file: int | None = None,
+                self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
             ) -> list[bytes]:
                 def count(size: int) -> None:
                     charge(size)

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
+from typing_extensions import override
 
 from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.supervision import BackgroundTasks
@@ -81,6 +82,7 @@ class DecisionService:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 service.answer(self, body)
 
+            @override
             def log_message(self, format: str, *args: Any) -> None:
                 """Write no log."""
 

@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
+from typing_extensions import override
 
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
@@ -34,6 +35,7 @@ class Listening:
                 self.end_headers()
                 self.wfile.write(body)
 
+            @override
             def log_message(self, format: str, *args: Any) -> None:
                 """Write no log."""
 

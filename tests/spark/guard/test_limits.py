@@ -345,13 +345,10 @@ class TestOperatorsLimits:
         assert sharing.wait(SOON)
 
 
-CANCELLED = re.compile("headgate: cancelled the jobs .*the statement that started it has finished")
-
-
 def wait_for_an_end(lake: DriverHarness, logged: int) -> None:
     """Wait until the driver has ended a job whose rows no statement reads, and has logged it after `logged`."""
     until = time.monotonic() + 2 * SOON
-    while not CANCELLED.search(lake.log()[logged:]):
+    while not re.search("headgate: cancelled the jobs .*that started it has finished", lake.log()[logged:]):
         assert time.monotonic() < until, "the job still runs"
         time.sleep(0.5)
 

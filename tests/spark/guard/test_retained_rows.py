@@ -10,6 +10,7 @@ from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 from pyspark.sql.connect.plan import LogicalPlan
 from pyspark.sql.connect.proto import Join, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
+from typing_extensions import override
 
 from headgate.spark.sessions.signature import sign_session
 from tests.spark.guard.checkpoints import checkpointed
@@ -146,6 +147,7 @@ class Written(LogicalPlan):
         super().__init__(None)
         self._relation = relation
 
+    @override
     def plan(self, session: Any) -> Relation:
         """Return the relation with the plan id of the client."""
         relation = Relation()

@@ -7,6 +7,7 @@ from socket import socket
 
 import uvicorn
 from starlette.types import ASGIApp
+from typing_extensions import override
 
 from headgate.app.settings.settings import HOST
 
@@ -18,6 +19,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.answering = threading.Event()
 
+    @override
     async def startup(self, sockets: list[socket] | None = None) -> None:
         await super().startup(sockets)
         self.answering.set()

@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from typing_extensions import override
 
 from headgate.app.http.middleware import ServedApp
 from headgate.app.http.trusted_proxies import trust_proxies
@@ -37,6 +38,7 @@ class _Uvicorn(uvicorn.Server):
         super().__init__(config)
         self._answering = answering
 
+    @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and set the event `answering`."""
         await super().startup(sockets)

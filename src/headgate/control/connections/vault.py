@@ -15,6 +15,8 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from headgate.control.kernel.private_files import create_private_file, replace_private_file
+
 _KEY_BYTES, _NONCE_BYTES = 32, 12
 
 
@@ -72,8 +74,7 @@ class Vault:
         """Replace the keys by the result of `change`. A file lock serializes concurrent processes."""
         try:
             with _locked(self.file):
-                _write_beside(self.file, change(self._keys(make=True))).replace(self.file)
-                _sync(self.file.parent)
+                replace_private_file(self.file, _encode(change(self._keys(make=True))))
         except OSError as error:
             raise VaultError(
                 f"the key file of connection secrets, `{self.file}`, cannot be written ({error.strerror}); check its "
@@ -83,7 +84,7 @@ class Vault:
     def _keys(self, *, make: bool = False) -> list[bytes]:
         try:
             if make and not self.file.exists():
-                _make(self.file)
+                create_private_file(self.file, _encode([secrets.token_bytes(_KEY_BYTES)]))
             keys = [bytes.fromhex(line) for line in self.file.read_text(encoding="ascii").split("\n") if line.strip()]
         except FileNotFoundError:
             raise VaultError(
@@ -110,30 +111,8 @@ def _name(key: bytes) -> str:
     return sha256(key).hexdigest()[:16]
 
 
-def _make(file: Path) -> None:
-    """Write a new key file atomically; if another process was first, its file is kept."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mine = _write_beside(file, [secrets.token_bytes(_KEY_BYTES)])
-    try:
-        os.link(mine, file)
-    except FileExistsError:
-        pass
-    finally:
-        mine.unlink()
-
-
-def _write_beside(file: Path, keys: Sequence[bytes]) -> Path:
-    """Write keys to a new file beside another one, and return it. Raises `OSError`; then no file is left."""
-    mine = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
-            opened.writelines(f"{key.hex()}\n" for key in keys)
-            opened.flush()
-            os.fsync(opened.fileno())
-    except OSError:
-        mine.unlink(missing_ok=True)
-        raise
-    return mine
+def _encode(keys: Sequence[bytes]) -> bytes:
+    return "".join(f"{key.hex()}\n" for key in keys).encode()
 
 
 @contextmanager
@@ -144,13 +123,5 @@ def _locked(file: Path) -> Generator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
@@ -177,14 +178,8 @@ def _no_run(view: CommandContext) -> None:
         raise InvalidError("a run cannot issue or revoke tokens; use a token of a user or a service principal")
 
 
-def is_restricted(view: CommandContext, caller: Caller) -> bool:
-    """Return whether the caller uses a narrowed token, which may do less than its principal."""
-    token = view.facts.tokens[caller.token] if caller.token else None
-    return token is not None and (token.only is not None or token.actions is not None)
-
-
 def _not_narrowed(view: CommandContext, caller: Caller) -> None:
-    if is_restricted(view, caller):
+    if is_narrowed(view.facts, caller):
         raise InvalidError(
             "a token that is limited to some resources or actions cannot issue or revoke tokens; use a "
             "token without that limit"

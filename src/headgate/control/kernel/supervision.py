@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from typing_extensions import override
+
 log = logging.getLogger(__name__)
 
 WAITS: Final = (0.1, 1.0, 5.0, 30.0)
@@ -62,6 +64,7 @@ class BackgroundState:
         """Whether the task runs now, and its rounds succeed."""
         return not self.is_stopped and (self.check is None or self.check()) and not self._is_late
 
+    @override
     def __str__(self) -> str:
         """Return one sentence for an operator."""
         if self.heartbeat is not None and self._is_late and not self.is_stopped:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.control.identity.tokens import is_restricted, require_may_act_as
+from headgate.control.identity.narrowed_callers import is_narrowed
+from headgate.control.identity.tokens import require_may_act_as
 from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.questions.messages import denial_text, display_name
@@ -48,7 +49,7 @@ def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalI
             raise InvalidError(
                 f"the service principal in `run_as` may not do {lacked}; assign it a role that allows this, or choose another one"
             )
-    elif is_restricted(view, caller):
+    elif is_narrowed(view.facts, caller):
         lacked = next(missing_privileges(view, pipeline, caller), None)
         if lacked is not None:
             raise InvalidError(

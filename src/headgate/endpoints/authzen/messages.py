@@ -5,12 +5,12 @@ the specification requires.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
 
 from headgate.control.kernel.audit_records import REFUSED, Denial
+from headgate.control.text.timestamps import parse_timestamp
 from headgate.facts.ids import ResourceId
 
 JSON = "application/json"
@@ -194,14 +194,11 @@ def _as_of(value: object) -> tuple[int | None, float | None]:
     if isinstance(value, int) and _is_revision(value):
         return value, None
     try:
-        time = datetime.fromisoformat(value if isinstance(value, str) else "")
-        if time.tzinfo is not None:
-            return None, time.timestamp()
+        return None, parse_timestamp(value if isinstance(value, str) else "")
     except (ValueError, OverflowError):  # not a time, or out of range
-        pass
-    raise BadRequestError(
-        "`context.as_of` is neither a revision nor a time; send a whole number, or an RFC 3339 time with a time zone"
-    )
+        raise BadRequestError(
+            "`context.as_of` is neither a revision nor a time; send a whole number, or an RFC 3339 time with a time zone"
+        ) from None
 
 
 def _is_revision(value: object) -> bool:

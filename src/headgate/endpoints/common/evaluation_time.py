@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query
@@ -11,6 +10,7 @@ from headgate.control.control import Control
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.questions.messages import hidden_text
+from headgate.control.text.timestamps import parse_timestamp
 from headgate.decision.evaluator import Answers
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.lookup import Text, full_name, require_on_organization, resolve_visible
@@ -103,17 +103,9 @@ CurrentEvaluation = Annotated[Evaluation, Depends(evaluation_now)]
 RequestedEvaluation = Annotated[Evaluation, Depends(requested)]
 
 
-def parse_time(text: str) -> float:
-    """Return an RFC 3339 time as seconds since the epoch. Raises `ValueError` for anything else."""
-    found = datetime.fromisoformat(text)
-    if found.tzinfo is None:
-        raise ValueError("the time has no zone; add one, such as `Z` or `+01:00`")
-    return found.timestamp()
-
-
 def _past(control: Control, caller: Caller, as_of: str) -> Evaluation:
     try:
-        time = None if as_of.isdecimal() else parse_time(as_of)
+        time = None if as_of.isdecimal() else parse_timestamp(as_of)
         past = control.past(int(as_of) if time is None else control.revision_at(time))
     except (ValueError, OverflowError):
         raise ProblemError(422, "invalid", _FORM) from None

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import httptools
+from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from headgate.endpoints.common.problems import problem_response
@@ -82,6 +83,7 @@ class Connection(HttpToolsProtocol):
         elif self._count_in_network(1) > self.allowed.network_connections:
             self._refuse(503, "busy", "your network has too many open connections; close some, or retry in a second")
 
+    @override
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timers, and end the request that is being served."""
         self._wait_no_longer()
@@ -94,6 +96,7 @@ class Connection(HttpToolsProtocol):
             self._running.message_event.set()
         super().connection_lost(exc)
 
+    @override
     def data_received(self, data: bytes) -> None:
         """Parse received bytes; refuse them if the unfinished head is already too large."""
         if self._in_head and self._unfinished > self.allowed.header_bytes:
@@ -128,9 +131,11 @@ class Connection(HttpToolsProtocol):
             else:
                 return
 
+    @override
     def _should_upgrade(self) -> bool:
         return False
 
+    @override
     def on_message_begin(self) -> None:
         """Begin to read a head. Raises `_PipelineFullError` if too many requests wait."""
         if len(self.pipeline) >= MAX_PIPELINED:
@@ -138,11 +143,13 @@ class Connection(HttpToolsProtocol):
         self._in_head, self._unfinished = True, 0
         super().on_message_begin()
 
+    @override
     def on_header(self, name: bytes, value: bytes) -> None:
         """Record a header. A trailer is ignored: it must not change the headers that were checked."""
         if self._in_head:
             super().on_header(name, value)
 
+    @override
     def on_headers_complete(self) -> None:
         """Serve the request, or keep it for the fast path until its body is complete."""
         self._in_head = False
@@ -155,6 +162,7 @@ class Connection(HttpToolsProtocol):
         else:
             super().on_headers_complete()
 
+    @override
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body for the fast path, or pass it on."""
         if self._body is None:
@@ -162,6 +170,7 @@ class Connection(HttpToolsProtocol):
         else:
             self._body += body
 
+    @override
     def on_message_complete(self) -> None:
         """Answer on the fast path, or pass the request on."""
         if self._body is not None:
@@ -174,7 +183,8 @@ class Connection(HttpToolsProtocol):
             self._fall_back()
         super().on_message_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn's own text is not used)
+    @override
+    def send_400_response(self, msg: str) -> None:
         """Refuse bytes that are not HTTP, and requests beyond those that may wait."""
         if len(self.pipeline) >= MAX_PIPELINED:
             self._refuse(
@@ -188,15 +198,18 @@ class Connection(HttpToolsProtocol):
         else:
             self._refuse(400, "ambiguous", "the bytes on the connection are not a valid HTTP request; send HTTP/1.1")
 
+    @override
     def resume_writing(self) -> None:
         """Resume writing: the client has read enough of the response."""
         self._resumed += 1
         super().resume_writing()
 
+    @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
+    @override
     def on_response_complete(self) -> None:
         """Count the response and serve the next request."""
         self._answered += 1

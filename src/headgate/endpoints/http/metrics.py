@@ -8,6 +8,7 @@ from itertools import accumulate
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from typing_extensions import override
 
 from headgate.endpoints.http.request_context import RequestContext
 
@@ -69,6 +70,7 @@ class _Requests(Collector):
         times[bisect_left(_SECONDS, exchange.seconds)] += 1
         self._sums[route] = self._sums.get(route, 0.0) + exchange.seconds
 
+    @override
     def collect(self) -> Iterable[Metric]:
         """Return the metrics of the counted requests."""
         requests = CounterMetricFamily("headgate_requests", "Requests answered.", labels=("method", "route", "status"))
@@ -93,6 +95,7 @@ class _Spark(Collector):
     def __init__(self, figures: Callable[[], Figures]) -> None:
         self._figures = figures
 
+    @override
     def collect(self) -> Iterable[Metric]:
         spark = self._figures().spark
         calls = CounterMetricFamily("headgate_spark_calls", "Spark Connect calls finished.", labels=("call", "status"))
@@ -131,6 +134,7 @@ class _Core(Collector):
     def __init__(self, figures: Callable[[], Figures]) -> None:
         self._figures = figures
 
+    @override
     def collect(self) -> Iterable[Metric]:
         now = self._figures()
         decisions = CounterMetricFamily("headgate_decisions", "Decisions made.", labels=("answer",))

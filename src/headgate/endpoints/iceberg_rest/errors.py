@@ -9,6 +9,7 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from typing_extensions import override
 
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.idempotency import ReusedKeyError
@@ -140,6 +141,7 @@ def hidden_error(verdict: Verdict, missing: SpecError) -> SpecError:
 class SpecRoute(APIRoute):
     """A route that returns every error in the specification's format and records every denial in the audit."""
 
+    @override
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the route's own handler."""
         inner = super().get_route_handler()

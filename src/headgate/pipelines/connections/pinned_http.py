@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import httpx
+from typing_extensions import override
 
 from headgate.control.egress import Address
 from headgate.control.egress.ip_addresses import parse_address
@@ -20,6 +21,7 @@ class PinnedTransport(httpx.BaseTransport):
         self._decide = decide
         self._inner = inner
 
+    @override
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the first address that accepts the connection. Raises `EgressError`, or what httpx raises."""
         # The host as it is sent (IDNA), not the decoded form that is shown.
@@ -36,6 +38,7 @@ class PinnedTransport(httpx.BaseTransport):
                 continue
         return self._inner.handle_request(_pinned(request, host, last))
 
+    @override
     def close(self) -> None:
         """Close the connections."""
         self._inner.close()

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import httpcore
 import httpx
+from typing_extensions import override
 
 from headgate.pipelines.load_errors import EndedError
 
@@ -76,6 +77,7 @@ class _Backend(httpcore.NetworkBackend):
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
 
+    @override
     def connect_tcp(
         self,
         host: str,
@@ -122,18 +124,22 @@ class _Stream(httpcore.NetworkStream):
         self._socket = own
         self._watch = watch
 
+    @override
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         receive = partial(self._socket.recv, max_bytes)
         return self._in_turns(receive, timeout, httpcore.ReadTimeout, httpcore.ReadError)
 
+    @override
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         while buffer:
             send = partial(self._socket.send, buffer)
             buffer = buffer[self._in_turns(send, timeout, httpcore.WriteTimeout, httpcore.WriteError) :]
 
+    @override
     def close(self) -> None:
         self._socket.close()
 
+    @override
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
@@ -153,6 +159,7 @@ class _Stream(httpcore.NetworkStream):
             raise
         return stream
 
+    @override
     def get_extra_info(self, info: str) -> Any:
         match info:
             case "ssl_object":

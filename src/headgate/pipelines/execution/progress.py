@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
+from typing_extensions import override
 
 from headgate.pipelines.execution.run_log import Journal
 
@@ -16,12 +17,13 @@ class RunProgress(ProgressHandler):
         """The sums of the statements that have ended."""
         self._under_way = dict[str | None, dict[str, int]]()
 
+    @override
     def __call__(  # the client's own signature
         self,
         stages: Iterable[StageInfo] | None,
-        inflight_tasks: int,  # noqa: ARG002
+        inflight_tasks: int,
         operation_id: str | None,
-        done: bool,  # noqa: FBT001
+        done: bool,
     ) -> None:
         """Add one progress report of the client."""
         known = _figures(tuple(stages or ()))

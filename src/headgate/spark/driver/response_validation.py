@@ -11,6 +11,7 @@ from typing import Any, Final
 import grpc
 from pyspark.errors.exceptions.connect import SparkConnectException
 from pyspark.sql.connect.proto import AnalyzePlanResponse, DataType, ExecutePlanRequest, ExecutePlanResponse
+from typing_extensions import override
 
 from headgate.untrusted_input.arrow import require_valid_arrow
 from headgate.untrusted_input.errors import UntrustedInputError
@@ -28,7 +29,8 @@ _here = threading.local()
 class UnreadableRowsError(SparkConnectException):
     """The rows are of a type that the server does not read; the session remains usable."""
 
-    def getSqlState(self) -> str:  # noqa: N802 (Spark's name)
+    @override
+    def getSqlState(self) -> str:
         """Return the SQLSTATE of an unsupported feature."""
         return "0A000"
 
@@ -36,6 +38,7 @@ class UnreadableRowsError(SparkConnectException):
 class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInterceptor):
     """Passes only harmless responses to Spark's client. Raises `SparkConnectException` for others."""
 
+    @override
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send a statement, or reattach to its results."""
         if isinstance(request, ExecutePlanRequest):
@@ -45,6 +48,7 @@ class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInt
         command = sent if sent is not None and sent.operation == request.operation_id else None
         return _checked(continuation(client_call_details, request), command)
 
+    @override
     def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send any other call."""
         call = continuation(client_call_details, request)

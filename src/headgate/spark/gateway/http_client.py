@@ -6,6 +6,7 @@ from typing import Final, cast
 from urllib.parse import urlsplit
 
 import httptools
+from typing_extensions import override
 
 _CONNECTIONS: Final = 64
 
@@ -86,13 +87,16 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transport has the same interface, but another class.
         self._transport = cast("asyncio.Transport", transport)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (the protocol's signature)
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
         self._fail(ConnectionResetError())
 
+    @override
     def data_received(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
 import grpc
+from typing_extensions import override
 
 from headgate.spark.gateway.call import CallContext
 from headgate.spark.gateway.rpcs import RPCS, Rpc
@@ -39,6 +40,7 @@ class Router(grpc.GenericRpcHandler):
     def __init__(self, gateway: CallHandler) -> None:
         self._gateway = gateway
 
+    @override
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
         """Return the handler of a call."""
         path = handler_call_details.method

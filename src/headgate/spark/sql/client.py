@@ -10,6 +10,7 @@ from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.shell.progress import ProgressHandler
+from typing_extensions import override
 
 from headgate.spark.authority import ORGANIZATION_HEADER, PresentedCredential
 from headgate.spark.connect_address import connect_address
@@ -32,9 +33,11 @@ for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
 class _Session(SparkSession):
     """Ends only when stopped, not on garbage collection: on the client's own thread, that would wait for itself (deadlock)."""
 
+    @override
     def __del__(self) -> None:
         """Do not close the client."""
 
+    @override
     def stop(self) -> None:
         """End the session, even if the gateway has already ended it."""
         try:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkAssertionError, PySparkException
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+from typing_extensions import override
 
 from headgate.control.text.error_text import REFUSED_STATE, visible_words
 from headgate.facts.caller import Caller
@@ -70,6 +71,7 @@ def on_progress(stages: Any, inflight_tasks: int, operation_id: str | None, done
 class OperationIds(grpc.UnaryStreamClientInterceptor):
     """Registers each operation with the statement that this thread reads, before the operation is sent."""
 
+    @override
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send the call. Spark's client sends operations by this kind of call, and reattaches to their results."""
         reading: StatementExecution | None = getattr(_here, "reading", None)

