@@ -71,7 +71,7 @@ def test_a_document_above_the_size_limit_is_refused(tmp_path: Path) -> None:
         require_small_document(file, never)
         opened.truncate(MAX_DOCUMENT_BYTES + 1)
 
-    with pytest.raises(LoadError, match="larger than 64 MiB"):
+    with pytest.raises(LoadError, match="a JSON document of more than 64 MiB"):
         require_small_document(file, never)
 
 

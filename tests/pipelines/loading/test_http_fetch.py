@@ -180,7 +180,7 @@ class TestAnApiInTrouble:
                 Given(status=500),
                 "page 1 of `/rows`: the API responded with 500 Internal Server Error; gave up after 3 tries",
             ),
-            (Given(body=b'[{"id": 1}', length=100), "the request failed"),
+            (Given(body=b'[{"id": 1}', length=100), "the response of the host is incomplete"),
             (Given(body=b'[{"id": 1}, {"i'), "the response is not valid JSON"),
             (Given(body=b'[{"id": NaN}]'), "`NaN` is not a JSON number"),
             (Given(body=b"\xff\xfe"), "the response is not valid JSON"),
