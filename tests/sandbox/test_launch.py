@@ -33,4 +33,7 @@ def test_a_kernel_without_landlock_has_the_level_none_with_a_reason() -> None:
         check=True,
     )
 
-    assert done.stdout.strip() == "none | the kernel has no Landlock"
+    assert (
+        done.stdout.strip()
+        == "none | the Linux kernel has no Landlock, or Landlock is disabled; add `landlock` to the boot parameter `lsm`"
+    )

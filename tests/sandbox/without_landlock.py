@@ -12,7 +12,7 @@ COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
 """The prefix of the command line of a program on such a kernel; it must run in the project's folder."""
 NOT_ENFORCED: Final = (
     "sandbox of Spark's processes: files, TCP ports, system calls and memory are not restricted "
-    "(the kernel has no Landlock)"
+    "(the Linux kernel has no Landlock, or Landlock is disabled; add `landlock` to the boot parameter `lsm`)"
 )
 """The line that a server prints on such a kernel."""
 _FIRST, _LAST = 444, 446

@@ -80,7 +80,7 @@ def test_a_session_holds_a_bounded_number_of_checkpoints() -> None:
     for number in range(1000):
         checkpoints.admit(checkpoint(f"{number}"), NOTHING)
 
-    with pytest.raises(RequestRefusedError, match="too many"):
+    with pytest.raises(RequestRefusedError, match="holds more than"):
         checkpoints.admit(checkpoint(), NOTHING)
 
 
