@@ -68,7 +68,7 @@ def test_a_call_without_a_request_is_refused(gateway: RunningGateway, backend: F
 
     assert (error.code(), error.details()) == (
         grpc.StatusCode.INVALID_ARGUMENT,
-        "the call has no request; send one",
+        "the call has no request; send one request",
     )
     assert not backend.calls
 

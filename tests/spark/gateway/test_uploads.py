@@ -479,7 +479,10 @@ class TestRowsThatAreCompressed:
                 return await super().rewrite(owner, kind, documents, count)
 
         streams = [HONEST + bytes([each]) + bytes(4 << 20) for each in range(20)]
-        with UploadBudget().share("ann") as share, pytest.raises(InvalidRequestError, match="more than 64 MiB of rows"):
+        with (
+            UploadBudget().share("ann") as share,
+            pytest.raises(InvalidRequestError, match="more than 64 MiB of local rows"),
+        ):
             asyncio.run(
                 ArrowRows(Counting()).rewrite_relations("ann", [local(each).local_relation for each in streams], share)
             )

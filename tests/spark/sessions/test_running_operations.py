@@ -226,7 +226,9 @@ def test_a_statement_that_renames_its_table_needs_the_rights_under_the_new_name(
     assert scene.refused("op") == []
     scene.taken = {moved}
     [refused] = scene.refused("op")
-    assert refused.message == "`lake.raw.t` was renamed, and you may not read it under its new name"
+    assert (
+        refused.message == "`lake.raw.t` was renamed, and you may not read it under its new name; request access to it"
+    )
 
 
 def test_a_statement_that_replaces_its_table_needs_the_rights_on_the_new_one(scene: Scene) -> None:

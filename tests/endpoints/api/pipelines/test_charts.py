@@ -218,7 +218,7 @@ class TestAHostileChart:
                 answered += 1
 
             assert (heavy.result().status_code, heavy.result().json()["type"]) == (409, "urn:headgate:problem:no-chart")
-            assert "select fewer rows or shorter texts" in heavy.result().json()["detail"]
+            assert "select fewer rows or shorter strings" in heavy.result().json()["detail"]
             assert answered >= 3
             assert self.picture(world, hostile, "x").status_code == 200
 
