@@ -156,7 +156,7 @@ def test_a_statement_that_renamed_a_table_reads_on_by_the_rights_under_the_new_n
 
     home.control.execute(RenameTable(table, find(home, "lake", "hidden"), "moved"), owner)
 
-    denied = "`lake.raw.t` was renamed, and you may not read it under its new name"
+    denied = "`lake.raw.t` was renamed, and you may not read it under its new name; request access to it"
     assert scene.refused() == ("" if may_read else denied)
 
 
