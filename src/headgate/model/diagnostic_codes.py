@@ -12,7 +12,11 @@ class DiagnosticCode(Enum):
     """A kind of mistake. A model whose mistakes all have the `severity` `warning` can be used."""
 
     NOT_YAML = ("HG-M001", "not valid YAML: {problem}", "A model file must be one valid YAML document.")
-    EMPTY_FILE = ("HG-M002", "the file is empty", "The file contains nothing except, perhaps, comments.")
+    EMPTY_FILE = (
+        "HG-M002",
+        "the file is empty; write the model into the file",
+        "The file contains nothing except, perhaps, comments.",
+    )
     NOT_READ = (
         "HG-M003",
         "{what} of YAML are not supported; write the plain value instead",
@@ -138,12 +142,12 @@ class DiagnosticCode(Enum):
 
     NO_ALTERNATIVE = (
         "HG-M303",
-        "`{action}` has no alternative, so no caller may ever perform it",
+        "`{action}` has no alternative, so no caller may ever perform it; add an alternative, or remove `{action}` from `needs`",
         "A caller must satisfy one of the alternatives of an action. If the action needs none, remove its entry from `needs`.",
     )
     NEEDS_NOTHING = (
         "HG-M304",
-        "an alternative of `{action}` has neither `when` nor `roles`, so it always holds",
+        "an alternative of `{action}` has neither `when` nor `roles`, so it always holds; add `when` or `roles`",
         "An alternative states conditions (`when`), roles (`roles`), or both.",
     )
     NO_HOLDER = (
@@ -175,7 +179,7 @@ class DiagnosticCode(Enum):
 
     NO_ROOT = (
         "HG-M401",
-        "`{type}` is in a cycle of parents that leads to no root",
+        "`{type}` is in a cycle of parents that leads to no root; add a parent outside the cycle to `under`",
         "One type of the cycle needs another parent as well, in `under`, on the way to the organization.",
     )
     IMPLICIT_ROOT = (
@@ -185,7 +189,7 @@ class DiagnosticCode(Enum):
     )
     ENDLESS = (
         "HG-M403",
-        "implicit type `{type}` would be created below itself without end",
+        "implicit type `{type}` would be created below itself without end; remove `implicit`, or change `under`",
         (
             "A resource of an implicit type is created together with its parent. So between the type and itself there must be "
             "a type that is not implicit."
@@ -203,13 +207,13 @@ class DiagnosticCode(Enum):
     )
     UNUSED_SETTING = (
         "HG-M412",
-        "no condition uses setting `{setting}`",
+        "no condition uses setting `{setting}`; remove the setting, unless another part of Headgate reads it",
         "The setting changes no decision. Another part of Headgate may still read it.",
         "warning",
     )
     NEVER_HOLDS = (
         "HG-M413",
-        "{what} can never hold together",
+        "{what} can never hold together; remove one of these conditions, or put them into separate rules",
         "All conditions of a `when` must hold. To require one of two conditions, write two rules or two alternatives.",
     )
     ALWAYS_HOLDS = (
@@ -219,7 +223,7 @@ class DiagnosticCode(Enum):
     )
     SETTING_ELSEWHERE = (
         "HG-M415",
-        "setting `{setting}` is set on `{on}`, which is not above {types}",
+        "setting `{setting}` is set on `{on}`, which is not above {types}; put the setting on a type above, or remove the condition",
         (
             "The value that counts is the one on the resource itself or on its nearest ancestor that has one. For these types "
             "it would always be the default."
@@ -228,12 +232,12 @@ class DiagnosticCode(Enum):
 
     INCLUDES_ITSELF = (
         "HG-M501",
-        "role `{role}` includes itself",
+        "role `{role}` includes itself; remove one `includes` of the cycle",
         "The role includes itself directly or through other roles; remove one `includes` of the cycle.",
     )
     UNREACHABLE = (
         "HG-M502",
-        "no subject can ever hold role `{role}`",
+        "no subject can ever hold role `{role}`; let a rule assign or spread the role, or remove the role",
         (
             "A role is held by an assignment (`on`), by a `spread` rule that gives it, by a relation that names the principal "
             "(`named_in`), or as a part of another role (`includes`)."
@@ -241,7 +245,7 @@ class DiagnosticCode(Enum):
     )
     GIVEN_IN_VAIN = (
         "HG-M503",
-        "role `{role}` can never be held on `{type}`, so its actions there have no effect",
+        "role `{role}` can never be held on `{type}`, so its actions there have no effect; remove these actions, or let a rule assign or spread the role there",
         "The role cannot be assigned on the type, and no rule spreads it there.",
     )
     LOSES = (
@@ -251,73 +255,73 @@ class DiagnosticCode(Enum):
     )
     NOBODY_ASSIGNS = (
         "HG-M505",
-        "no rule lets a caller assign {what} on {types}",
+        "no rule lets a caller assign {what} on {types}; add an `assign` rule that does",
         "No `assign` rule adds it there, and Headgate does not assign it automatically (`creators`, `newcomer`, `scopes`).",
     )
 
     ROLE_NOT_THERE = (
         "HG-M601",
-        "role `{role}` cannot be assigned on {types}",
+        "role `{role}` cannot be assigned on {types}; remove the role from the rule, or add a type of the rule to the role's `on`",
         "The rule is about assignments of the role, but the role's `on` has none of the rule's types.",
     )
     TYPE_WITHOUT_ROLE = (
         "HG-M602",
-        "no {what} can be assigned on `{type}`",
+        "no {what} can be assigned on `{type}`; remove the type from the rule, or name a role that can",
         "The rule is about assignments on the type, but the roles that the rule names are assigned elsewhere.",
     )
     ROLE_NOT_TO = (
         "HG-M603",
-        "role `{role}` cannot be assigned to a subject of kind {kinds}",
+        "role `{role}` cannot be assigned to a subject of kind {kinds}; remove the role from the rule, or add the kind to the role's `to`",
         "The role's `to` has none of the kinds of subject that the rule is about.",
     )
     KIND_WITHOUT_ROLE = (
         "HG-M604",
-        "no role of the rule can be assigned to a subject of kind `{kind}`",
+        "no role of the rule can be assigned to a subject of kind `{kind}`; remove the kind from the rule, or name a role that can",
         "The rule's `to` has this kind of subject, but the roles that the rule names are for other kinds.",
     )
     HOLDER_NEVER = (
         "HG-M605",
-        "role `{role}` can never be held on {places}, so the rule never applies to its holders",
+        "role `{role}` can never be held on {places}, so the rule never applies to its holders; name a role that can be held there",
         "A holder of this role could never use the rule.",
     )
     TYPE_WITHOUT_HOLDER = (
         "HG-M606",
-        "no `holder` of the rule can be held on `{type}`",
+        "no `holder` of the rule can be held on `{type}`; remove the type from the rule, or name a `holder` that can",
         "The rule could never be used on this type.",
     )
     NO_CUSTOM = (
         "HG-M607",
-        "`custom` is set, but no custom role can be assigned on the types of the rule",
+        "`custom` is set, but no custom role can be assigned on the types of the rule; remove `custom`, or add a type of the rule to `custom_roles`",
         "`custom_roles` states whether organizations may define roles of their own, and on which types these are assigned.",
     )
     UP_NOT_ABOVE = (
         "HG-M611",
-        "`{up}` is not above {origins}",
+        "`{up}` is not above {origins}; name a type above in `up`",
         "By `up`, a role spreads to the nearest resource of a type: the resource itself or one of its ancestors.",
     )
     NOTHING_BELOW = (
         "HG-M612",
-        "no type is below {origins}",
+        "no type is below {origins}, so the rule has no effect; remove the rule",
         "The rule spreads roles to the resources below, and by `types` there can be none.",
     )
     NOT_BELOW = (
         "HG-M613",
-        "the rule does not reach `{type}` from {origins}",
+        "the rule does not reach `{type}` from {origins}; remove the type from `to`",
         "`to` restricts a rule to some of the types that it reaches, and this type is not one of them.",
     )
     DERIVED_ASSIGNED = (
         "HG-M614",
-        "role `{role}` can be assigned on `{type}`, although the roles on `{type}` are derived",
+        "role `{role}` can be assigned on `{type}`, although the roles on `{type}` are derived; remove the type from the role's `on`",
         "An assignment would give more access than the weakest of the resources that the derived resource touches.",
     )
     PLACE_WITHOUT_ROLE = (
         "HG-M615",
-        "role `{role}` can never be held on {places}, so the requirement is never met",
+        "role `{role}` can never be held on {places}, so the requirement is never met; require a role that can be held there",
         "The alternative or the rule requires the role at a place where it cannot be held.",
     )
     ANYBODY = (
         "HG-M616",
-        "every caller who names no resource may perform `{action}`",
+        "every caller who names no resource may perform `{action}`; remove `each` from a place of the requirement",
         (
             "No role gives the action, and every place of the alternative may be empty (`each`). So a question that names no "
             "resource needs no role at all."
@@ -331,7 +335,7 @@ class DiagnosticCode(Enum):
 
     NO_ROW = (
         "HG-M701",
-        "no caller can ever perform {actions}",
+        "no caller can ever perform {actions}; let a role give each action that callers need",
         (
             "The vocabulary has a name for the action under this model, but no role gives it and `needs` has no entry for it. "
             "That is correct only for an action that has a name and is always refused."
@@ -340,18 +344,18 @@ class DiagnosticCode(Enum):
     )
     NOT_DISCOVERED = (
         "HG-M702",
-        "no caller can ever perform `{type}.{verb}`, so every `{type}` would be hidden",
+        "no caller can ever perform `{type}.{verb}`, so every `{type}` would be hidden; let a role give the action",
         "`discover` names the verb that decides, for every type, whether a caller may know that a resource exists.",
     )
     STRONGER_AWAY = (
         "HG-M703",
-        "role `{role}` spreads as `{other}`, which includes `{role}`",
+        "role `{role}` spreads as `{other}`, which includes `{role}`; correct `as`, unless the stronger role is intended",
         "A subject with the weaker role on one resource gets the stronger role on another one.",
         "warning",
     )
     RAISES_ITSELF = (
         "HG-M704",
-        "a holder of `{holder}` may assign {roles}, which is stronger",
+        "a holder of `{holder}` may assign {roles}, which is stronger; remove the stronger role from the rule, unless this escalation is intended",
         "Privilege escalation: the rule has no ceiling, so a holder of the weaker role can assign the stronger one to themselves.",
         "warning",
     )
