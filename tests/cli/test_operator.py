@@ -82,7 +82,7 @@ class TestForget:
         result = run("deployment-user", "erase", "Marvin", "--yes", "--data", folder)
 
         assert result.exit_code == 0, result.output
-        assert "`p-marvin` is erased from the log `acme`: 1 documents are erased" in result.stdout
+        assert "`p-marvin` is erased from the log of `acme`: 1 documents are erased" in result.stdout
         assert b"Marvin" not in (folder / "headgate.db").read_bytes()
         assert run("log", "verify", "--data", folder).exit_code == 0
 

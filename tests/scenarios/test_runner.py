@@ -210,7 +210,9 @@ def test_a_folder_that_cannot_be_read_says_what_is_missing(tmp_path: Path) -> No
 
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases" / "own.jsonl").write_text("")
-    with pytest.raises(ScenarioError, match=r"there is no model `own`; create `.*/own\.yaml` with the model"):
+    with pytest.raises(
+        ScenarioError, match=r"there is no access model `own`; create the model in the file `.*/own\.yaml`"
+    ):
         list(read_folder(tmp_path, Reference))
 
     (tmp_path / "cases" / "own.jsonl").rename(tmp_path / "cases" / "nekt.jsonl")

@@ -69,17 +69,20 @@ class CatalogImport:
         except Exception as error:  # noqa: BLE001 (each kind of storage has its own errors)
             return ImportCandidate(name, problem=str(error))
         if _id(loaded) in self._organization.control.snapshot.resources:
-            return ImportCandidate(name, problem="a table with its UUID exists already")
+            return ImportCandidate(
+                name,
+                problem="the organization already has a table with the UUID of this table; to import it again, drop that table first, without purging its files",
+            )
         self._taken.append(loaded.metadata.location)
         return ImportCandidate(name, loaded)
 
     def _fault_of_name(self, name: tuple[str, ...]) -> str:
         if len(name) != 2:  # noqa: PLR2004 (a database and a table)
-            return "its namespace has more than one level"
+            return "a table must be in a namespace of one level, as in `database.table`; move the table in the other catalog"
         if fault := next(filter(None, map(describe_new_name_fault, name)), None):
-            return f"its name cannot be used: {fault}"
+            return f"the name of the table or of its namespace cannot be used: {fault}; rename it in the other catalog"
         if self._organization.control.snapshot.find((LAKE, *name)) is not None:
-            return "its name is in use already"
+            return "the organization already has a table or view of this name; rename one of the two"
         return ""
 
     def _database(self, name: str) -> ResourceId:

@@ -14,7 +14,7 @@ MAINTENANCE_SECONDS = 60.0
 """Seconds between two rounds."""
 _MISSED = 5
 """Rounds that may be missed before the thread counts as stuck."""
-_ENDANGERS = "expired sessions and logins stay in the store, and the next start replays more"
+_ENDANGERS = "expired sessions and logins stay in the store, and the next start of the server takes longer"
 
 
 class Housekeeping:
@@ -40,7 +40,7 @@ class Housekeeping:
         try:
             self._deployment.organizations.hear(root, revision)
         except StoreError:
-            log.warning("new log entries of `%s` could not be read; the next question reads them", root)
+            log.warning("new changes of the organization `%s` could not be read; the next request reads them", root)
 
     def _rounds(self) -> None:
         while not self._ended.wait(MAINTENANCE_SECONDS):

@@ -221,7 +221,7 @@ def problem_of(answer: httpx.Response) -> str:
         return _unknown_caller(answer)
     wait = answer.headers.get("retry-after", "")
     if body.get("type") == _TOO_OFTEN and wait.isdecimal():
-        return f"there were too many attempts; retry in {_duration(int(wait))}"
+        return f"there were too many requests or attempts to log in; retry in {_duration(int(wait))}"
     faults = "; ".join(f"{each['at']}: {each['fault']}" for each in body.get("faults", ()))
     return f"{body.get('detail', answer.status_code)}{f' ({faults})' if faults else ''}"
 

@@ -10,7 +10,7 @@ class ApiError(Exception):
 def describe_unreadable(file: Path, error: OSError | UnicodeDecodeError) -> str:
     """Return why a text file cannot be read, without the number of the error."""
     if isinstance(error, FileNotFoundError):
-        return f"there is no file `{file}`"
+        return f"there is no file `{file}`; correct the path"
     if isinstance(error, UnicodeDecodeError):
-        return f"`{file}` is not UTF-8 text"
-    return f"`{file}` cannot be read ({error.strerror})"
+        return f"`{file}` is not UTF-8 text; save the file as UTF-8"
+    return f"`{file}` cannot be read ({error.strerror}); check its path and permissions"

@@ -17,4 +17,4 @@ def read_yaml(file: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise ApiError(describe_unreadable(file, error)) from None
     except yaml.YAMLError as error:
-        raise ApiError(f"`{file}` is not valid YAML: {' '.join(str(error).split())}") from None
+        raise ApiError(f"`{file}` is not valid YAML ({' '.join(str(error).split())}); correct the file") from None

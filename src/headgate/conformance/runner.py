@@ -88,7 +88,9 @@ def _explain_answers(world: World, asked: Sequence[Asked], allowed: Sequence[boo
     for each, answer in zip(asked, allowed, strict=True):
         meant = decide(world.models, world.facts(each.log), each.question, world.now)
         differs = (
-            "" if meant.allowed == answer else f"the engine decides {ALLOW if answer else DENY}, but the reference: "
+            ""
+            if meant.allowed == answer
+            else f"the engine decides {ALLOW if answer else DENY}, but the reference implementation decides: "
         )
         sentences.append(differs + explain_decision(meant))
     return "; ".join(sentences)

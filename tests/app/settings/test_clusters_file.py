@@ -21,7 +21,7 @@ def written(folder: Path, text: str) -> dict[str, str]:
     return {"HEADGATE_CLUSTERS": str(file)}
 
 
-LOOPBACK_DRIVER = "its executors connect to the driver at `127.0.0.1`, which is a loopback address: on another machine it is that machine"
+LOOPBACK_DRIVER = "its executors connect to the driver at `127.0.0.1`, a loopback address: from another machine it does not lead to this one"
 
 
 class TestTheFile:

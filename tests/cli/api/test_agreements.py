@@ -46,7 +46,9 @@ def test_a_dry_run_of_an_agreement_changes_nothing(on_mesh: Commands) -> None:
 
 
 def test_a_request_with_an_end_and_a_change_without_a_field_are_refused(on_mesh: Commands) -> None:
-    assert "a request has no end" in str(on_mesh.invoke("ben", *WISH, "--until", "+1d").exception)
+    assert "a request for an agreement cannot have an end" in str(
+        on_mesh.invoke("ben", *WISH, "--until", "+1d").exception
+    )
     nothing = on_mesh.invoke("ben", "agreement", "change", "a_1")
     assert isinstance(nothing.exception, ApiError)
     assert "there is no change; pass `--purpose` or `--until`" in str(nothing.exception)

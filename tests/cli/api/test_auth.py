@@ -121,7 +121,7 @@ class TestLoggingIn:
         world.audit.close()
 
         assert "the login name or the password is wrong" in str(first.exception)
-        assert "there were too many attempts; retry in 15 minutes" in str(second.exception)
+        assert "there were too many requests or attempts to log in; retry in 15 minutes" in str(second.exception)
 
     def test_a_login_ends_the_session_that_it_replaces(self, world: AuthHarness, home: Path) -> None:
         log_in()

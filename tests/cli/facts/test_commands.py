@@ -102,13 +102,13 @@ class TestWhatCannotBeAsked:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("table.selct", FLIGHTS, "--principal", MEMBER), "no access model of the facts has an action `table.selct`; did you mean `table.select`?"),
-            (("table.select", "lake.raw.flight", "--principal", MEMBER), "the facts have no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
+            (("table.selct", FLIGHTS, "--principal", MEMBER), "no access model of the facts file has an action `table.selct`; did you mean `table.select`?"),
+            (("table.select", "lake.raw.flight", "--principal", MEMBER), "the facts file has no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
             (("table.select", FLIGHTS, "--principal", "membre"), "no principal, token or run has the id `membre`; did you mean `member`?"),
-            (("table.select", FLIGHTS, "--principal", MEMBER, "--role", "viewr"), "no access model of the facts has a role `viewr`; did you mean `viewer`?"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--role", "viewr"), "no access model of the facts file has a role `viewr`; did you mean `viewer`?"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--context", "kind"), "`kind` is not a parameter; write `WHAT=VALUE`"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--at", "soon"), "`soon` is not a time"),
-            (("table.select", FLIGHTS, "--principal", MEMBER, "--revision", "9"), "the facts have no revision 9 yet; use revision 4, the newest"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--revision", "9"), "the facts file ends before revision 9; use revision 4, its newest"),
             (("table.select", FLIGHTS, "--principal", MEMBER, "--model-file", "none.yaml"), "there is no file `none.yaml`"),
         ],
     )  # fmt: skip
@@ -126,7 +126,7 @@ class TestWhatCannotBeAsked:
 
         assert result.exit_code == 2
         assert result.stderr == (
-            f"headgate: there is no file `{tmp_path / 'none.jsonl'}`; `headgate facts export` writes a facts file\n"
+            f"headgate: there is no file `{tmp_path / 'none.jsonl'}`; correct the path, or write a facts file with `headgate facts export`\n"
         )
 
     def test_an_unknown_principal_names_the_way_to_find_its_id(self, ask: Ask) -> None:
@@ -153,7 +153,7 @@ class TestWhatCannotBeAsked:
         past, now = asked("check", file, *words, "--revision", "3"), asked("check", file, *words)
 
         assert past.exit_code == 2
-        assert "the source of the model `nekt` that was in force at revision 3 is not available" in past.stderr
+        assert "the version of the access model `nekt` that was in force at revision 3 is not available" in past.stderr
         assert now.exit_code == 0
         assert "another version of the model `nekt`; the shipped one decides" in now.stderr
 
@@ -163,9 +163,9 @@ class TestWhatCannotBeAsked:
         words = ("table.select", FLIGHTS, "--principal", MEMBER)
 
         assert asked("check", file, *words).exit_code == 0
-        assert "revision 3 is not stored separately" in asked("check", file, *words, "--revision", "3").stderr
+        assert "the facts file has no revision 3; use" in asked("check", file, *words, "--revision", "3").stderr
         assert (
-            "the facts do not state when revision 4 was written"
+            "the facts file does not state when revision 4 was written"
             in asked("check", file, *words, "--revision", "4").stderr
         )
 
@@ -315,7 +315,7 @@ class TestWhatIf:
         result = ask("what-if", changes)
 
         assert result.exit_code == 2
-        assert "refers to `nobody`, which the facts do not contain" in result.stderr
+        assert "refers to `nobody`, which the facts file does not contain" in result.stderr
 
 
 class TestTheDifference:
@@ -345,4 +345,4 @@ class TestTheDifference:
         done = CliRunner().invoke(app, ["model", "diff", "y42", "nekt", str(file)])
 
         assert done.exit_code == 2
-        assert "are not governed by the model `y42`, but by nekt" in done.stderr
+        assert "the access model `y42` is not in force in the facts file" in done.stderr

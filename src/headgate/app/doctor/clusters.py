@@ -67,6 +67,6 @@ def _check_host(cluster: Cluster) -> Iterator[Finding]:
     if is_loopback(cluster.host) and not (masters and all(map(is_loopback, masters))):
         yield warning(
             f"cluster `{cluster.name}`",
-            f"its executors connect to the driver at `{cluster.host}`, which is a loopback address: on another machine it is that machine",
+            f"its executors connect to the driver at `{cluster.host}`, a loopback address: from another machine it does not lead to this one",
             "set `host` of the cluster to a name or address of this machine that the executors can reach",
         )

@@ -58,18 +58,21 @@ def _unknown(id: str, ids: Sequence[str]) -> Finding:
 def _folders(id: str, rules: EgressRules, own: ServerFiles) -> Iterator[Finding]:
     for folder in map(Path, rules.folders):
         if fault := _fault(folder, own):
-            yield warning(_WHAT, f"the folder `{folder}` of `{id}` {fault[0]}", fault[1])
+            yield warning(_WHAT, f"the folder `{folder}` of the organization `{id}` {fault[0]}", fault[1])
 
 
 def _fault(folder: Path, own: ServerFiles) -> tuple[str, str] | None:
     """Return the fault of a listed folder and what to do about it; None if there is no fault."""
     # In Python 3.11 `Path.is_dir` raises an error below a folder that the user may not search.
     if not os.path.isdir(folder):  # noqa: PTH112
-        return "does not exist, or is not accessible", "create it, give this user access, or remove it from the policy"
+        return (
+            "does not exist, or is not accessible",
+            "create the folder, give this user access to it, or remove it from the egress policy",
+        )
     if own.is_own(folder):
         return (
-            "belongs to the server, and no connection may reach it",
-            "remove it from the policy, or list another folder",
+            "belongs to the server, so no connection may reach it",
+            "remove the folder from the egress policy, or list another folder",
         )
     return None
 

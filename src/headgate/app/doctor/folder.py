@@ -46,7 +46,9 @@ def check_disk(settings: Settings, _environ: Mapping[str, str], _now: float) -> 
         free = shutil.disk_usage(_nearest(folder)).free
         seen = f"{free / (1 << 30):.1f} GiB free at `{folder}`"
         if free < _HARDLY_ANY:
-            yield build_failure(what, seen, "free disk space: every change is refused if the log cannot be written")
+            yield build_failure(
+                what, seen, "free disk space, because Headgate refuses every change that it cannot write to the store"
+            )
         elif free < _FEW:
             yield warning(what, seen, "free disk space")
         else:

@@ -96,10 +96,12 @@ def _serving(settings: Settings) -> Finding | None:
         return warning(
             "lock",
             seen,
-            "wait if the server is starting or stopping; the process id is in the file `lock` of the data folder",
+            "wait if the server is starting or stopping; else end the process whose id is in the file `lock` of the data folder",
         )
     except StoreError as error:
-        return build_failure("lock", str(error), "make this user the owner of the folder")
+        return build_failure(
+            "lock", str(error), f"make this user the owner of the data folder: chown -R $(id -u) {settings.folder}"
+        )
     return None
 
 
@@ -109,7 +111,9 @@ def _gateway(settings: Settings) -> Iterator[Finding]:
         return
     if is_free(settings.bind, settings.gateway_port):
         seen = f"no process listens for Spark Connect on port {settings.gateway_port} of {settings.bind}"
-        yield warning("gateway", seen, "wait if the server is starting; if not, the log of the server has the reason")
+        yield warning(
+            "gateway", seen, "wait if the server is starting; if not, look for the reason in the server's log"
+        )
     else:
         yield Finding("gateway", "ok", f"the gateway listens for Spark Connect on port {settings.gateway_port}")
 

@@ -60,7 +60,7 @@ def _seals(seen: StoreStatus) -> Finding:
 def _runs(seen: StoreStatus, now: float) -> Finding:
     do = "start `headgate serve`, or a `headgate worker` where the store is PostgreSQL"
     if seen.lease is not None and seen.lease < now - _PATIENCE:
-        return warning("runs", "some runs have lost their worker; the next worker continues them", do)
+        return warning("runs", "some runs of pipelines have lost their worker; the next worker continues them", do)
     if seen.due is not None and seen.due < now - _PATIENCE:
         said = (
             f"a run has been waiting for {now - seen.due:,.0f} s; `headgate run list --state queued` shows the reason"
@@ -73,7 +73,9 @@ def _clock(seen: StoreStatus, now: float) -> Finding:
     ahead = max(tail.at for tail in seen.tails) - now
     if ahead > _AHEAD:
         return build_failure(
-            "clock", f"the newest entry of the logs is {ahead:.0f} s ahead of this machine's clock", "correct the clock"
+            "clock",
+            f"the newest entry of the logs is {ahead:.0f} s ahead of this machine's clock",
+            "correct the clock of this machine",
         )
     return Finding("clock", "ok", "this machine's clock is not behind the newest entry of the logs")
 
@@ -84,8 +86,8 @@ def _models(tails: Sequence[LogTail]) -> Iterator[Finding]:
     for tail in older:
         yield warning(
             "models",
-            f"`{tail.log}` was created under another version of the model `{tail.model}`, and still uses that version",
+            f"`{tail.log}` was created under another version of the access model `{tail.model}`, and still uses that version",
             f"`headgate model diff` shows the decisions that the shipped `{tail.model}` would change",
         )
     if not older:
-        yield Finding("models", "ok", "every log uses the models of this version of Headgate")
+        yield Finding("models", "ok", "every organization uses the access models of this version of Headgate")

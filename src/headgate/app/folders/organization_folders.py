@@ -28,8 +28,8 @@ class OrganizationFolders:
         """`data` is the data folder. Raises `InvalidError` for an id that cannot be the name of a folder."""
         if not is_folder_name(organization):
             raise InvalidError(
-                f"the id `{organization}` of the organization cannot be the name of a folder; delete the files of the "
-                "organization yourself"
+                f"the id `{organization}` of the organization cannot be the name of a folder, so its files cannot be deleted "
+                f"together with it; leave out `--with-files`, and delete its files below `{data}` yourself"
             )
         self._data = data
         self._name = organization

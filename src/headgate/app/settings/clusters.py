@@ -104,7 +104,7 @@ def _tables(written: Mapping[str, Any]) -> Mapping[str, _Table]:
 def _cluster(name: str, table: _Table) -> Cluster:
     if (name == EMBEDDED) == (not table.master.startswith("local")):
         raise ValueError(
-            f"{VALUE} is not a valid file of clusters: `{name}` has the master `{table.master}`, but the cluster "
-            f"`{EMBEDDED}`, and no other, has a `local` master; correct the file"
+            f"{VALUE} is not a valid file of clusters: the cluster `{name}` has the master `{table.master}`, but "
+            f"the cluster `{EMBEDDED}` must have a `local` master, and no other cluster may; correct the file"
         )
     return Cluster(name, **dict(table))

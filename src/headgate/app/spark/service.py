@@ -44,8 +44,8 @@ from headgate.spark.toolchain.prepare import Toolchain, prepare
 
 _ENFORCED_WITHIN = 10.0
 """The most seconds between two reports of a working gateway that refused statements are ended; it reports every two."""
-_ABANDONED = "statements of a gateway that has ended continue in Spark"
-_UNWATCHED = "Spark Connect refuses calls and ends running statements: no revocation could end them"
+_ABANDONED = "statements of lost Spark Connect sessions continue to run in Spark"
+_UNWATCHED = "Spark Connect refuses calls and ends running statements, because it could not end them at a revocation"
 
 Say = Callable[[str], None]
 
@@ -160,7 +160,7 @@ class SparkService:
             gateway.result()
         except GatewayProcessError as error:
             raise ServerError(
-                f"Spark Connect cannot be served on port {config.port} ({error}); the server's log has the reason"
+                f"Spark Connect cannot be served on port {config.port} ({error}); look for the reason in the server's log"
             ) from error
 
     async def end(self) -> None:

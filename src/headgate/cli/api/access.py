@@ -131,10 +131,13 @@ def _require_fitting(action: str, resource: str) -> None:
     known = shipped_vocabulary()
     if action not in known:
         near = get_close_matches(action, known, 1)
-        raise ApiError(f"there is no action `{action}`{f'; did you mean `{near[0]}`?' if near else ''}")
+        hint = f"did you mean `{near[0]}`?" if near else "`headgate model document actions` lists the actions"
+        raise ApiError(f"there is no action `{action}`; {hint}")
     types, found = known[action].on, _type(resource)
     if found is not None and found not in types:
-        raise ApiError(f"`{action}` is an action on the type {' or '.join(types)}; `{resource}` has the type {found}")
+        raise ApiError(
+            f"`{action}` is an action on the type {' or '.join(types)}, but `{resource}` has the type {found}; choose another action or resource"
+        )
 
 
 def _type(resource: str) -> str | None:

@@ -52,7 +52,7 @@ def create_agreement(
     """Request to read the data of an output port. With `--approved`, the agreement is in force at once."""
     if until is not None and not approved:
         raise ApiError(
-            "a request has no end; pass `--until` when the request is approved, or together with `--approved`"
+            "a request for an agreement cannot have an end; leave out `--until` and pass it to `headgate agreement approve`, or add `--approved`"
         )
     fields = {"port": port, "purpose": purpose, "consumer": consumer, "ends": parse_time_option(until)}
     answer = write(

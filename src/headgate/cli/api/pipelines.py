@@ -72,7 +72,11 @@ def show_pipeline(pipeline: PipelineName, *, output: OutputMode = "table") -> No
     if output == "json":
         write_json(found, indent=2)
         return
-    run_as = f"runs as {found['run_as']}" if found["run_as"] else "has no run-as principal, so its runs wait"
+    run_as = (
+        f"runs as {found['run_as']}"
+        if found["run_as"]
+        else "has no run-as principal, so its runs wait until it is saved again"
+    )
     say(f"# {found['kind']} {found['name']}, {found['state']}, {run_as}")
     if found["definition"]:
         say(yaml.safe_dump(_said(found["definition"]), sort_keys=False, allow_unicode=True).rstrip())

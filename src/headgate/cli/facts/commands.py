@@ -210,7 +210,7 @@ def what_if(
         found = foreseen(moment.answers, proposed, moment.now)
     except KeyError as error:
         raise AskError(
-            f"a change in `{changes}` refers to `{error.args[0]}`, which the facts do not contain; correct its id"
+            f"a change in `{changes}` refers to `{error.args[0]}`, which the facts file does not contain; correct the id"
         ) from None
     print_consequences(moment.answers.facts, found, json=on.json)
     return 0

@@ -44,7 +44,7 @@ def opened(path: Path, on: On) -> EvaluatedSide:
 
 def state_of(path: Path, revision: int | None) -> State:
     """Return the state at a revision of a facts file, or at its last revision. Raises `AskError` if it cannot be read."""
-    with _reading(path, "; `headgate facts export` writes a facts file"), path.open(encoding="utf-8") as lines:
+    with _reading(path, ", or write a facts file with `headgate facts export`"), path.open(encoding="utf-8") as lines:
         states = read_history(lines)
         return deque(states, maxlen=1).pop() if revision is None else state_at(states, revision)
 
@@ -68,7 +68,7 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
             chosen[name] = shipped
         if other and not past:
             note(
-                f"headgate: the facts were written under another version of the model `{name}`; the shipped one decides"
+                f"headgate: the facts file was written under another version of the access model `{name}`; the shipped version decides"
             )
     try:
         return in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
@@ -111,7 +111,9 @@ def time_of(at: str | None, state: State, *, past: bool) -> float:
     """Return the time to evaluate at (seconds since the epoch): the given one, that of a past state, or now."""
     base = state.at if past else time.time()
     if base is None and (at is None or at.startswith(("+", "-"))):
-        raise AskError(f"the facts do not state when revision {state.facts.revision} was written; add `--at TIME`")
+        raise AskError(
+            f"the facts file does not state when revision {state.facts.revision} was written; add `--at TIME`"
+        )
     try:
         return read_time("+0m" if at is None else at, base or 0.0)
     except ValueError as error:

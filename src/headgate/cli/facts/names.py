@@ -12,7 +12,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.snapshot import Snapshot
 
-_CORRECT = "; correct it"
+_CORRECT = "; correct the name"
 _NO_NAMES = "a facts file has no names of principals; `headgate api GET /api/v1/users` shows the id of each user"
 
 
@@ -23,7 +23,7 @@ def resource_of(facts: Snapshot, name: str) -> ResourceId:
         return ResourceId(name) if ResourceId(name) in ids else ids[0]
     if not ids:
         names = {name_text(facts, id) for id in facts.resources}
-        raise AskError(f"the facts have no resource `{name}`{_meant(name, {*names, *facts.resources}) or _CORRECT}")
+        raise AskError(f"the facts file has no resource `{name}`{_meant(name, {*names, *facts.resources}) or _CORRECT}")
     raise AskError(
         f"several resources have the name `{name}`; pass the id of one: {', '.join(f'`{id}`' for id in ids)}"
     )
@@ -54,7 +54,7 @@ def action_of(models: Models, name: str) -> str:
     known = {action for model in models.values() for type in model.types for action in model.actions_on(type)}
     if name not in known | ASSIGNING.keys():
         raise AskError(
-            f"no access model of the facts has an action `{name}`{_meant(name, known | ASSIGNING.keys()) or _CORRECT}"
+            f"no access model of the facts file has an action `{name}`{_meant(name, known | ASSIGNING.keys()) or _CORRECT}"
         )
     return name
 
@@ -98,7 +98,7 @@ def _subject_of(facts: Snapshot, name: str) -> SubjectId:
 def _role_of(models: Models, facts: Snapshot, name: str | None) -> str | None:
     known = {*facts.custom_roles, *(role for model in models.values() for role in model.roles)}
     if name is not None and name not in known:
-        raise AskError(f"no access model of the facts has a role `{name}`{_meant(name, known) or _CORRECT}")
+        raise AskError(f"no access model of the facts file has a role `{name}`{_meant(name, known) or _CORRECT}")
     return name
 
 

@@ -63,8 +63,8 @@ def diff(
     state, past = state_of(facts, on.revision), on.revision is not None
     if first.name not in state.sources:
         raise AskError(
-            f"the facts in `{facts}` are not governed by the model `{first.name}`, but by {', '.join(state.sources)}; pass "
-            "one of these models first"
+            f"the access model `{first.name}` is not in force in the facts file `{facts}`; pass one that is, as the first "
+            f"model: {', '.join(state.sources)}"
         )
     models = models_of(state, [*map(read_model_file, on.model_file), first], past=past)
     now = time_of(on.at, state, past=past)

@@ -84,4 +84,4 @@ def erase_user(
     with open_store(data) as (stores, _):
         stores.settle()
     for log, documents in erased.items():
-        say(f"`{principal}` is erased from the log `{log}`: {documents} documents are erased")
+        say(f"`{principal}` is erased from the log of `{log}`: {documents} documents are erased")

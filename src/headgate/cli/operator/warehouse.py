@@ -74,5 +74,5 @@ def _moved(relocations: "Relocations", former: "FormerTable") -> str:
     except LakeError as error:
         return f"not moved: {error}"
     except OSError as error:
-        return f"not moved: a file cannot be used ({error.strerror})"
+        return f"not moved: the file `{error.filename}` cannot be used ({error.strerror}); check its permissions and the disk, and run the command again"
     return "moved"

@@ -61,7 +61,7 @@ def _model(folder: Path, name: str) -> Model:
     own = folder / f"{name}.yaml"
     shipped = _PACKAGE.joinpath("models", own.name)
     if not own.exists() and not shipped.is_file():
-        raise ScenarioError(f"there is no model `{name}`; create `{own}` with the model")
+        raise ScenarioError(f"there is no access model `{name}`; create the model in the file `{own}`")
     text = _read(own) if own.exists() else shipped.read_text(encoding="utf-8")
     return load_model(text, shipped_vocabulary(), str(own) if own.exists() else own.name, CONDITIONS)
 

@@ -163,7 +163,9 @@ def _import(stores: Stores, world: World, asked: ResourceId, bearer: Bearer | No
     """Write the world into new logs, and the credentials of the sender into the log that is asked."""
     for log, changes in world.history.items():
         if log == DEPLOYMENT:
-            raise ScenarioError(f"the id `{log}` is reserved for the deployment; choose another id")
+            raise ScenarioError(
+                f"the world has an organization with the id `{log}`, which is reserved for the deployment; choose another id"
+            )
         more = bearer if bearer and log == asked else None
         written = (*changes, *more.changes) if more else changes
         documents = more.documents if more else ()
