@@ -135,15 +135,18 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "is not one of Headgate; Headgate reads the log instead"),
-            (b"HEADGATE", "is not one of Headgate; Headgate reads the log instead"),
+            (b"", "was not written by Headgate; Headgate reads the whole log instead"),
+            (b"HEADGATE", "was not written by Headgate; Headgate reads the whole log instead"),
             (
                 b'{"format": "headgate facts"}',
-                "is not one of Headgate; Headgate reads the log instead",
+                "was not written by Headgate; Headgate reads the whole log instead",
             ),
-            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; Headgate reads the log instead"),
-            (CONTENT[:10] + b"else" + CONTENT[14:], "another version of Headgate; Headgate reads the log instead"),
-            (CONTENT + b"\0", "damaged; Headgate reads the log instead"),
+            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; Headgate reads the whole log instead"),
+            (
+                CONTENT[:10] + b"else" + CONTENT[14:],
+                "another version of Headgate; Headgate reads the whole log instead",
+            ),
+            (CONTENT + b"\0", "damaged; Headgate reads the whole log instead"),
         ],
         ids=[
             "nothing",

@@ -39,11 +39,10 @@ def state_at(states: Iterable[State], revision: int) -> State:
         if last == revision:
             return state
         if last > revision:
-            raise PastError(
-                f"revision {revision} is not stored separately from later revisions; use revision {last}, the next one that "
-                "is"
-            )
-    raise PastError(f"the facts have no revision {revision} yet; use revision {last}, the newest, or an earlier one")
+            raise PastError(f"the facts file has no revision {revision}; use revision {last}, the next one that it has")
+    raise PastError(
+        f"the facts file ends before revision {revision}; use revision {last}, its newest, or an earlier one"
+    )
 
 
 def in_force(state: State, known: Mapping[str, Model]) -> Models:
@@ -56,6 +55,6 @@ def _require_model(state: State, name: str, known: Mapping[str, Model]) -> Model
     found = known.get(state.sources.get(name, ""))
     if found is None:
         raise PastError(
-            f"the source of the model `{name}` that was in force at revision {state.facts.revision} is not available"
+            f"the version of the access model `{name}` that was in force at revision {state.facts.revision} is not available"
         )
     return found
