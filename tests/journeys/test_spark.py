@@ -33,7 +33,7 @@ VERSION = {"version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "d
 
 LOOK_ALIKES = {
     "s\u0435cret": "it mixes letters of Cyrillic and Latin",
-    "\uff33\uff25\uff23\uff32\uff25\uff34": "write it in the Unicode form NFKC, `SECRET`",
+    "\uff33\uff25\uff23\uff32\uff25\uff34": "write `SECRET` (Unicode form NFKC)",
     "\u0441\u043e\u0440\u0435": "all its letters look like Latin letters",
 }
 """New names that readers could confuse with other names, and the text of the refusal of each."""

@@ -20,7 +20,7 @@ from tests.promises.test_taken_names import SCHEMA, VIEW, filled, gives_a_name
 
 LOOK_ALIKES: Mapping[str, tuple[str, str]] = {
     "a Cyrillic letter": ("s\u0435cret", "it mixes letters of Cyrillic and Latin"),
-    "fullwidth letters": ("\uff33\uff25\uff23\uff32\uff25\uff34", "write it in the Unicode form NFKC, `SECRET`"),
+    "fullwidth letters": ("\uff33\uff25\uff23\uff32\uff25\uff34", "write `SECRET` (Unicode form NFKC)"),
     "Cyrillic letters alone": ("\u0441\u043e\u0440\u0435", "all its letters look like Latin letters"),
 }
 """Names, each with the text of its refusal."""

@@ -128,7 +128,7 @@ class Control:
         newest = self.snapshot
         if revision > newest.revision:
             raise NotFoundError(
-                f"the organization has no revision {revision} yet; its newest revision is {newest.revision}"
+                f"the organization has no revision {revision} yet; use at most {newest.revision}, its newest revision, or retry later"
             )
         return newest if revision == newest.revision else replay(self._store, revision).facts
 
@@ -140,7 +140,7 @@ class Control:
         """Return the revision that was the newest at a time. Raises `NotFoundError` if there was none."""
         revision = self._store.revision_at(at)
         if not revision:
-            raise NotFoundError("the organization's log begins after the requested time; choose a later time")
+            raise NotFoundError("the organization did not exist at the requested time; choose a later time")
         return revision
 
     def catch_up(self, head: Head | None = None) -> None:

@@ -110,7 +110,7 @@ class TestRoles:
         world.do(KEEPER, DefineRole("other", ()), CUSTOM)
 
         world.do(DeleteRole("keeper"), by=FOUNDER)
-        world.refuse(DeleteRole("other"), InvalidError, "the last custom role", by=FOUNDER)
+        world.refuse(DeleteRole("other"), InvalidError, "the organization's only custom role", by=FOUNDER)
         world.do(ChangeSetting(ROOT, "role_mode", "default"), by=FOUNDER)
         assert world.do(DeleteRole("other"), by=FOUNDER)
 

@@ -116,8 +116,8 @@ class TestALostEntry:
 
         [record] = caplog.records
         assert record.levelno == logging.WARNING
-        assert f"`{ROOT}` has lost acknowledged entries: revision 2" in record.getMessage()
-        assert "up to revision 1" in record.getMessage()
+        assert f"`{ROOT}` has lost acknowledged entries: this process knew revision 2" in record.getMessage()
+        assert "the store is revision 1" in record.getMessage()
 
     def test_a_past_answer_is_not_given_from_a_lost_entry(self) -> None:
         control, store = _given()

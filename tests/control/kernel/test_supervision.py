@@ -135,7 +135,7 @@ class TestALoop:
 
         assert late == (
             "no round of the background task `worker` has succeeded for 21 s; until one succeeds, no run begins; "
-            "read its errors in the log, and if there are none, restart the server"
+            "read its errors in the server's log, and if there are none, restart the server"
         )
         assert again is None
 

@@ -110,16 +110,21 @@ def require_may_grant_bridge(view: CommandContext, model: Model, named: Mapping[
         for place in (view.resource(target) for target in named.get(bridge.relation, ())):
             there = view.model_for(place.type, place.id)
             for action in sorted(each for each in bridge.actions if each.partition(".")[0] == place.type):
-                _may_assign_one_of(view, place, [there.roles[role] for role in there.roles_granting(action)])
+                _may_assign_one_of(
+                    view, place, bridge.relation, action, [there.roles[role] for role in there.roles_granting(action)]
+                )
 
 
-def _may_assign_one_of(view: CommandContext, place: Resource, roles: Sequence[Role]) -> None:
+def _may_assign_one_of(
+    view: CommandContext, place: Resource, relation: str, action: str, roles: Sequence[Role]
+) -> None:
     if view.caller is None:
         return
     here = [role.name for role in roles if place.type in role.on]
     asked = [Question(view.caller, "assignment.add", place.id, role=role, subject=view.actor) for role in here]
     if not asked:
         raise InvalidError(
-            f"the change would give others access to `{place.id}`, and no role on that resource gives the access; leave it out"
+            f"the change would let others do `{action}` on `{place.id}`, but nobody may give them that access, because no role that "
+            f"can be assigned on `{place.id}` includes the action; remove `{place.id}` from `{relation}`"
         )
     view.require(next((each for each in asked if view.engine.check(each, view.now).allowed), asked[0]))

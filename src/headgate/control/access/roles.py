@@ -55,8 +55,8 @@ class DeleteRole:
             raise NotFoundError(f"the organization has no custom role `{self.role}`; its custom roles are {names}")
         if view.caller is not None and len(view.facts.custom_roles) == 1 and _in_force(view, model, custom):
             raise InvalidError(
-                "the last custom role cannot be deleted while the organization uses custom roles; define another custom "
-                "role first"
+                f"`{self.role}` is the organization's only custom role, and an organization with custom roles switched on must keep "
+                "one; define another custom role first, or switch custom roles off"
             )
         return CommandEffect((CustomRoleDeleted(self.role),))
 

@@ -13,7 +13,7 @@ from headgate.control.egress.ip_addresses import Address, is_public, parse_addre
 EGRESS_SETTING = "HEADGATE_EGRESS"
 EVERY_HOST = "*"
 """The key of the rules that apply to every organization."""
-_ASK = f"ask the operator to add it to the file that {EGRESS_SETTING} names"
+_LIST = f"to the file that {EGRESS_SETTING} names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class EgressRules:
 
     def folder_refusal(self, folder: PurePosixPath) -> str:
         """Return the refusal for a folder without an allowed root."""
-        return f"the egress policy does not allow connections to the folder `{folder}`; {_ASK}"
+        return f"the egress policy does not allow connections to the folder `{folder}`; ask the operator to add the folder {_LIST}"
 
     def host_fault(self, host: str, port: int) -> str | None:
         """Return why a host is not allowed, whatever addresses it resolves to, or None.
@@ -42,7 +42,7 @@ class EgressRules:
             return None if self.select_allowed((address,), "", port) else self._fault(host, port)
         name = plain_name(host)
         if name is None:
-            return f"`{host}` is neither a DNS name nor an IP address in its usual form; write it as one of them"
+            return f"`{host}` is neither a DNS name nor an IP address in its usual form; write, for example, `db.example.org` or `192.0.2.7`"
         rules = [each for each in self.hosts if each.allows_port(port)]
         if any(each.network is not None or each.allows_name(name) for each in rules):
             return None
@@ -53,7 +53,7 @@ class EgressRules:
         if self._lists(host, port):
             return (
                 f"`{host}` is allowed at port {port}, but resolves to no public address; a private, loopback or link-local "
-                f"address is allowed only if its network is listed; {_ASK}"
+                f"address is allowed only if its network is listed; ask the operator to add the network {_LIST}"
             )
         return self._fault(host, port)
 
@@ -74,7 +74,7 @@ class EgressRules:
         return any(each.allows_port(port) and each.allows_address(address) for each in self.hosts)
 
     def _fault(self, host: str, port: int) -> str:
-        return f"the egress policy does not allow connections to `{host}` at port {port}; {_ASK}"
+        return f"the egress policy does not allow connections to `{host}` at port {port}; ask the operator to add the host and the port {_LIST}"
 
 
 @dataclass(frozen=True, slots=True)

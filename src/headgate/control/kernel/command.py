@@ -113,8 +113,8 @@ class CommandContext:
         found = model_for(self.models, self.facts, type, place)
         if found is None:
             raise InvalidError(
-                f"no access model that decides on the chosen place has the type `{type}`; choose another "
-                "type, or another place"
+                f"the access models in force at the chosen resource or parent do not have the type `{type}`; choose another type, or "
+                "another resource or parent"
             )
         return found
 

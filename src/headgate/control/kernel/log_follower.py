@@ -116,13 +116,14 @@ class LogFollower:
         """Read the whole log again after it has lost entries that this process knows; nothing is answered with the lost entries."""
         lost = self._known
         self._refusal = _Refusal(
-            f"the log `{self.name}` has lost entries; the server reads it again; retry the request", 0.0
+            f"the log of the organization `{self.name}` has lost entries, and the server is reading it again; retry the request",
+            0.0,
         )
         found = replay(self._store)
         _check_model(lost.engine.facts, found.facts)
         log.warning(
-            "the log `%s` has lost acknowledged entries: revision %d was read or written here and is not in the store; "
-            "the log was read again, up to revision %d",
+            "the log of the organization `%s` has lost acknowledged entries: this process knew revision %d, but the newest in the "
+            "store is revision %d, which is used now; check whether an older copy of the store was restored",
             *(self.name, lost.head.revision, found.head.revision),
         )
         self.kept = found.kept
@@ -132,8 +133,8 @@ class LogFollower:
         """Refuse every question from now on. A log with unreadable content is not read again at every question."""
         passes = isinstance(error, StoreError) and not isinstance(error, UnreadableLogError)
         why = (
-            f"the log `{self.name}` cannot be read ({error}); ask the operator of this deployment to check the server's "
-            "log"
+            f"the log of the organization `{self.name}` cannot be read ({error}); ask the operator of this deployment to check "
+            "the server's log"
         )
         self._refusal = _Refusal(why, 0.0 if passes else self._clock() + RETRY_SECONDS)
         log.error(

@@ -76,17 +76,18 @@ def normalize_address(text: str) -> str:
 def domain_name(text: str) -> str:
     """Return a domain in IDNA form and lower case. Raises `InvalidError` for compatibility characters, which look like others."""
     if len(text) > _LONGEST_ADDRESS:
-        raise InvalidError(f"the domain of the e-mail address is longer than {_LONGEST_ADDRESS} characters; correct it")
+        raise InvalidError(
+            f"the domain of the e-mail address is longer than {_LONGEST_ADDRESS} characters; correct the address"
+        )
     if normalize_text(text) != text:
         raise InvalidError(
-            "the domain of the e-mail address has characters that are variants of others; write it in the Unicode form NFKC"
+            "the domain of the e-mail address has variant characters, such as full-width letters; write the domain with ordinary "
+            "characters (Unicode form NFKC)"
         )
     try:
         return ".".join(map(_idna_label, text.split(".")))
     except UnicodeError:
-        raise InvalidError(
-            "the domain of the e-mail address is not a valid name in the DNS (IDNA); correct it"
-        ) from None
+        raise InvalidError("the domain of the e-mail address is not a valid DNS name; correct the address") from None
 
 
 def domain_of(address: str) -> str:

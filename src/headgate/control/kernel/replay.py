@@ -27,11 +27,13 @@ def entries_after(store: Store, last: Head) -> Iterator[LogEntry]:
     entries = store.entries(max(last.revision - 1, 0))
     known = next(entries, None) if last.revision else None
     if last.revision and (known is None or known.head != last):
-        raise ForkError(f"revision {last.revision} of the log was lost or replaced; restore a backup that has it")
+        raise ForkError(
+            f"revision {last.revision} of the organization's log was lost or replaced; restore a backup that has it"
+        )
     for entry in entries:
         if (entry.revision, entry.previous_hash) != (last.revision + 1, last.hash):
             raise ForkError(
-                f"revision {entry.revision} of the log does not follow from the revision before it; restore a backup"
+                f"revision {entry.revision} of the organization's log does not follow from the revision before it; restore a backup of the store"
             )
         last = entry.head
         yield entry

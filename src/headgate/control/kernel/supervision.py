@@ -19,7 +19,7 @@ WAITS: Final = (0.1, 1.0, 5.0, 30.0)
 _STEADY_AFTER: Final = 60.0
 """Seconds after which a task that runs counts as healthy, so that its next restart is quick again."""
 
-_NO_ROUND: Final = "read its errors in the log, and if there are none, restart the server"
+_NO_ROUND: Final = "read its errors in the server's log, and if there are none, restart the server"
 
 
 class Heartbeat:

@@ -95,7 +95,9 @@ class GovernDeployment:
                 "deployment to change it"
             )
         if governs_deployment(view.facts, view.model):
-            raise AlreadyExistsError("the deployment has an access model already; no other one can be added")
+            raise AlreadyExistsError(
+                "the deployment has an access model already and cannot get another one; leave it as it is"
+            )
         return CommandEffect((GovernedBy(view.root, self.model.name, self.model.hash),))
 
 
@@ -135,12 +137,12 @@ def governs_deployment(facts: Snapshot, home: Model) -> bool:
 def _begins(view: CommandContext) -> None:
     if view.caller is not None:
         raise InvalidError(
-            "a log is created on the server's machine; ask the operator of this deployment to run `headgate "
+            "an organization is created on the server's machine; ask the operator of this deployment to run `headgate "
             "organization create`"
         )
     if view.facts.organization is not None:
         raise AlreadyExistsError(
-            "the log is not empty, because its organization exists already; use the organization as it is"
+            f"the organization `{view.facts.organization}` exists already; use it, or create one with another id"
         )
 
 

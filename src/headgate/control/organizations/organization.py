@@ -326,7 +326,10 @@ class Organizations:
         try:
             found = self._open(root)
         except Exception as error:
-            why = f"the log `{root}` cannot be read ({error}); ask the operator of this deployment to check the server's log"
+            why = (
+                f"the log of the organization `{root}` cannot be read ({error}); ask the operator of this deployment to check "
+                "the server's log"
+            )
             self._unreadable[root] = _Unreadable(why, self.now + RETRY_SECONDS)
             log.exception("every request to the organization `%s` is refused, because its log cannot be read", root)
             raise LogRefusedError(why) from error

@@ -47,14 +47,14 @@ def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalI
         lacked = next(missing_privileges(view, pipeline, Caller(service)), None)
         if lacked is not None:
             raise InvalidError(
-                f"the service principal in `run_as` may not do {lacked}; assign it a role that allows this, or choose another one"
+                f"the service principal in `run_as` may not do {lacked}; assign it a role that allows the action, or choose another service principal"
             )
     elif is_narrowed(view.facts, caller):
         lacked = next(missing_privileges(view, pipeline, caller), None)
         if lacked is not None:
             raise InvalidError(
                 f"your token is limited to some resources or actions and may not do {lacked}; save the pipeline with a "
-                "token that may do this"
+                "token that allows the action"
             )
     return service or caller.principal
 
@@ -62,7 +62,11 @@ def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalI
 def find_start_refusal(view: CommandContext, pipeline: Resource, run_as: PrincipalId) -> str | None:
     """Return why no run of the pipeline may begin or continue with the privileges of this principal, or None."""
     lost = next(missing_privileges(view, pipeline, Caller(run_as)), None)
-    return None if lost is None else f"the run-as principal of the pipeline may not do {lost}"
+    return (
+        None
+        if lost is None
+        else f"the run-as principal of the pipeline may not do {lost}; assign the principal a role that allows the action, or save the pipeline as another principal"
+    )
 
 
 def find_continuation_refusal(answers: Answers, run: RunId, now: float) -> str | None:

@@ -194,7 +194,7 @@ class ReclaimRun:
     """Queue a run again whose worker stopped renewing its lease. The old attempt is over, even if its worker still works."""
 
     row: RunRow
-    why: str = "its worker stopped renewing its lease"
+    why: str = "the worker of the attempt stopped responding"
     due: float | None = None
     name: str = "run.take_over"
 

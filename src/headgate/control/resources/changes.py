@@ -44,7 +44,7 @@ class RenameResource:
             )
         if found.id == view.root:
             raise InvalidError(
-                f"the `{found.type}` itself cannot be renamed as a resource; rename the organization instead"
+                f"the `{found.type}` itself cannot be renamed as a resource; send `PATCH /api/v1/organization` with the new name"
             )
         view.new_name(found.id, found.parent, self.title)
         change = ResourceRenamed(found.id, found.parent, self.title)

@@ -108,7 +108,7 @@ class DeleteResource:
         view.require_action(view.action(found, "delete", "drop"), found.id)
         if found.id == view.root:
             raise InvalidError(
-                "the organization itself cannot be deleted as a resource; delete the organization instead"
+                "the organization itself cannot be deleted as a resource; send `DELETE /api/v1/organization`"
             )
         # A change for each resource, so that all other data of it is deleted too.
         gone = [view.facts.resources[id] for id in (*view.facts.list_below(found.id), found.id)]

@@ -115,7 +115,7 @@ def describe_letter_fault(text: str) -> str | None:
         return f"{_code(hidden[0])} is invisible; remove the character"
     normal = normalize_text(text)
     if normal != text:
-        return f"it has characters that are variants of others; write it in the Unicode form NFKC, `{normal}`"
+        return f"it has variant characters, such as full-width letters; write `{normal}` (Unicode form NFKC)"
     return _describe_odd(text) or _describe_mixture(text)
 
 
