@@ -94,7 +94,7 @@ def save_pipeline(
 
 
 def check_pipeline(file: DefinitionFile) -> None:
-    """Check a definition without saving it. The check is that you may save it, and that its SELECT reads what it declares."""
+    """Check a definition without saving it. The command checks that you may save it, and that its SELECT reads what it declares."""
     name, definition = _read(file)
     send_write("PUT", api_path("pipelines", name), body=definition, dry_run=True)
     say(f"{name} can be saved")

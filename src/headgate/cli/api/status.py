@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status() -> None:
-    """Show whether the API and Spark answer, and your login. That is your name, organization and credential."""
+    """Show whether the API and Spark answer, and your login: name, organization and credential."""
     where = deployment_address()
     health = httpx.get(f"{where}/api/v1/health")
     if health.is_error:
