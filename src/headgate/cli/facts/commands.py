@@ -197,7 +197,7 @@ def what_if(
 ) -> int:
     """Show the effect of changes before they are made.
 
-    The command shows the actions that each principal gains or loses, and the pipelines that stop or start to work.
+    The command shows the actions that each principal gains or loses, and the pipelines that break or open.
     """
     from headgate.cli.facts.facts_file import changes_of, opened
     from headgate.cli.facts.impact import print_consequences
