@@ -360,7 +360,7 @@ class TestTheEgressPolicy:
         found = self.listing(settings, organization=EgressRules(folders))
 
         assert "does not exist, or is not accessible" in found[1].seen
-        assert "belongs to the server, and no connection may reach it" in found[2].seen
+        assert "belongs to the server, so no connection may reach it" in found[2].seen
 
     def test_the_egress_policy_is_reported_as_that_of_this_shell_while_a_server_runs(self, settings: Settings) -> None:
         with closing(FolderLock.take(settings.folder)):

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from headgate.app.settings.named_files import operator_folder
+from headgate.app.settings.operator_folder import operator_folder
 from headgate.cli.deployment_url import deployment_of
 from headgate.control.kernel.private_files import replace_private_file
 

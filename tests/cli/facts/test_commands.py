@@ -155,7 +155,7 @@ class TestWhatCannotBeAsked:
         assert past.exit_code == 2
         assert "the version of the access model `nekt` that was in force at revision 3 is not available" in past.stderr
         assert now.exit_code == 0
-        assert "another version of the model `nekt`; the shipped one decides" in now.stderr
+        assert "another version of the access model `nekt`; the shipped version decides" in now.stderr
 
     def test_a_revision_of_a_file_without_entries_is_refused(self, file: Path) -> None:
         lines = [line for line in file.read_text().splitlines() if '"entry"' not in line]

@@ -208,7 +208,7 @@ class TestALogThatCannotBeRead:
         _, store = _given()
         del store.log[0]
 
-        with pytest.raises(ForkError, match="revision 2 of the log does not follow"):
+        with pytest.raises(ForkError, match="revision 2 of the organization's log does not follow"):
             _elsewhere(store)
 
     def test_a_log_that_begins_with_another_model_is_refused(self) -> None:

@@ -58,7 +58,7 @@ from tests.fakes.small_organization import (
 )
 
 several = settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     database=None,

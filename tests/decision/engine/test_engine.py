@@ -31,7 +31,7 @@ WHO = tuple(PrincipalId(id) for id in ("u1", "s1", "m1"))
 MATRIX = tuple(Question(Caller(who), action, id) for who in WHO for action, id in SENSIBLE)
 
 many = settings(
-    max_examples=40,
+    max_examples=15,
     deadline=None,
     derandomize=True,
     database=None,

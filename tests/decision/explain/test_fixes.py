@@ -25,7 +25,7 @@ from tests.fakes.generated_histories import NOW as TIMES
 from tests.fakes.generated_models import KINDS, ROLES, TYPES, model_sets
 
 several = settings(
-    max_examples=50,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from headgate.app.settings.operator_folder import operator_folder
 from headgate.app.settings.path_mentions import find_mentioned_paths
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.settings import Settings
@@ -56,12 +57,6 @@ def server_files(settings: Settings, environ: Mapping[str, str]) -> ServerFiles:
     outside = (*of_libpq, *_of_libraries(environ), *(path for each in clusters for path in _of_conf(each)))
     found = (*named, *owned, *_find_named_files(environ), *outside, operator_folder(environ))
     return ServerFiles(tuple(dict.fromkeys(found)))
-
-
-def operator_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder in which the command line saves the sessions of the user."""
-    home = environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(home) / "headgate"
 
 
 def _find_named_files(environ: Mapping[str, str]) -> Iterator[Path]:

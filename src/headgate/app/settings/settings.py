@@ -10,7 +10,7 @@ from headgate.app.settings.parsing import SettingsError, parse_values
 from headgate.app.settings.variable import LAST_PORT
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.control.egress import EgressPolicy
-from headgate.control.organizations.audit_recorder import AuditLevel
+from headgate.control.kernel.audit_records import AuditLevel
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.http.limits import Limits
 from headgate.spark.driver.clusters import Cluster, Clusters

@@ -1,9 +1,13 @@
 """Audit records, and the filter for reading them."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from headgate.control.kernel.ports import LOCAL, RequestOrigin
 from headgate.facts.ids import PrincipalId
+
+AuditLevel = Literal["changes", "denied", "all"]
+"""The decisions that are recorded besides the log of changes: none, denied ones, or all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ import logging
 import queue
 import threading
 from dataclasses import replace
-from typing import Literal
 
-from headgate.control.kernel.audit_records import AuditRecord, Denial
+from headgate.control.kernel.audit_records import AuditLevel, AuditRecord, Denial
 from headgate.control.kernel.ports import RequestOrigin, StoreError
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks, Heartbeat
@@ -15,9 +14,6 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)
-
-AuditLevel = Literal["changes", "denied", "all"]
-"""The decisions that are recorded besides the log of changes: none, denied ones, or all."""
 
 _AT_ONCE = 1000
 _GATHERING = 0.1
