@@ -276,11 +276,11 @@ BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "no entries": (lambda lines: _ended([lines[0]]), "the log in the file does not create the organization"),
     "an unknown kind of line": (
         lambda lines: _ended([lines[0], '{"more": {}}']),
-        "line 2 of the file is none of the known kinds",
+        "line 2 of the file has none of the kinds",
     ),
     "a missing model": (
         lambda lines: _ended([line for line in lines if '"kind":"model"' not in line]),
-        "lacks the source of the model with the hash",
+        "lacks the source of the access model with the hash",
     ),
     "another model": (
         lambda lines: _ended([line.replace("model: nekt", "model: mine") for line in lines]),

@@ -108,7 +108,7 @@ def test_an_entry_that_only_a_later_version_understands_is_an_error(
 
     with pytest.raises(
         StoreError,
-        match=r"revision 1 of the log has content that this version of Headgate does not know .*(Unheard|unheard|mapping)",
+        match=r"revision 1 of the log `organization` has content that this version of Headgate does not know .*(Unheard|unheard|mapping)",
     ):
         list(stores.log(ROOT).entries())
     stores.close()
@@ -121,7 +121,7 @@ def test_an_entry_that_cannot_be_read_is_an_error(lasting: str | Path, column: s
 
     run(lasting, f"UPDATE log SET {column} = '7'")
 
-    with pytest.raises(StoreError, match="revision 1 of the log cannot be read"):
+    with pytest.raises(StoreError, match="revision 1 of the log `organization` cannot be read"):
         list(stores.log(ROOT).entries())
     stores.close()
 

@@ -133,7 +133,9 @@ class TestASealedStore:
     ) -> None:
         empty = tmp_path_factory.mktemp("empty") / "log.pem"
 
-        with pytest.raises(StoreError, match=r"is sealed by the key `\w+`, which is not in .*; put the folder `keys`"):
+        with pytest.raises(
+            StoreError, match=r"is sealed by the key `\w+`, which is not in the folder .*; copy the key files"
+        ):
             open_stores(left, empty)
 
         assert list(empty.parent.iterdir()) == []

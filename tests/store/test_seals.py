@@ -263,5 +263,5 @@ class TestKeys:
         other = generate_private_key(SECP256R1())
         key.write_bytes(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
-        with pytest.raises(StoreError, match="a key of another kind than Ed25519"):
+        with pytest.raises(StoreError, match="its key is of another kind than Ed25519"):
             open_stores(":memory:", key)

@@ -63,7 +63,7 @@ class StoredCheckpoints:
             if found is not None:
                 return found
             logger.warning(
-                "ignoring the checkpoint of revision %d of the log `%s`: this server's key did not sign it for this log",
+                "ignoring the checkpoint of revision %d of the log `%s`, because this server's key did not sign it for this log; Headgate reads an older checkpoint, or the whole log",
                 each.revision,
                 self._root,
             )
@@ -87,8 +87,8 @@ class StoredCheckpoints:
             facts = _facts(row.content)
             if facts_checkpoint.is_of_this_version(facts) and facts != _dump(entries, row.revision):
                 raise StoreError(
-                    f"the checkpoint of revision {row.revision} of the log `{self._root}` differs from the log: it was altered "
-                    "in the database; delete the rows of the table `checkpoints` and start Headgate again, which then reads the whole log"
+                    f"the checkpoint of revision {row.revision} of the log `{self._root}` differs from the log: the checkpoint was "
+                    "altered in the database; delete the rows of the table `checkpoints` and start Headgate again, which then reads the whole log"
                 )
 
     def _read(self, revision: int) -> Checkpoint | None:

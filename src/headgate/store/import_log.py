@@ -151,7 +151,7 @@ class _Reader:
             if name not in _TABLES:
                 kinds = ", ".join(f"`{each}`" for each in (*_TABLES, "end"))
                 raise StoreError(
-                    f"line {self._count} of the file is none of the known kinds ({kinds}); export the organization again"
+                    f"line {self._count} of the file has none of the kinds that an export has ({kinds}); export the organization again"
                 )
             if not isinstance(said, dict):
                 raise self._invalid(name)
@@ -241,11 +241,13 @@ def _require_apart(rows: list[dict[str, Any]], folders: TableLocations) -> None:
 def _insert(database: Database, connection: Connection, name: str, rows: list[dict[str, Any]]) -> None:
     if name != "pointer":
         connection.execute(insert(_TABLES[name]), rows)
-    elif not all(database.insert_new(connection, pointers, row) for row in rows):
-        raise StoreError(
-            "the id or the folder of a table in the file belongs to another table of this deployment; import the file into "
-            "another deployment"
-        )
+        return
+    for row in rows:
+        if not database.insert_new(connection, pointers, row):
+            raise StoreError(
+                f"the id or the folder of the table `{row['table_id']}` in the file belongs to another table of this "
+                "deployment; import the file into another deployment"
+            )
 
 
 def _encode(column: str, value: Any) -> Any:
@@ -312,7 +314,7 @@ def _complete(connection: Connection, state: _ImportState) -> None:
     missing = state.hashes - set(connection.execute(known).scalars())
     if missing:
         raise StoreError(
-            f"the file lacks the source of the model with the hash `{min(missing)}`; export the organization again"
+            f"the file lacks the source of the access model with the hash `{min(missing)}`; export the organization again"
         )
     other = documents.alias("other")
     same = (other.c.kind == documents.c.kind, other.c.id == documents.c.id, other.c.log_id != documents.c.log_id)

@@ -256,7 +256,7 @@ class SqlStore:
         # A concurrent writer may insert the same revision between the read and this insert: then the insert is refused.
         if newest != expected or not self._database.insert_new(connection, log_table, row):
             raise RevisionConflictError(
-                f"revision {expected.revision} is not the newest entry of the log any more; read the log again and retry"
+                f"revision {expected.revision} of the log `{self.root}` is not the newest any more; read the log again and retry"
             )
         return Head(row["revision"], row["hash"])
 
@@ -267,7 +267,11 @@ class SqlStore:
         try:
             self._sealer.seal({self.root: self.rows}, revision).report()
         except StoreError:
-            logger.exception("cannot seal revision %d of the log `%s`; the entry stays written", revision, self.root)
+            logger.exception(
+                "cannot seal revision %d of the log `%s`, which is stored; correct the error that follows, and Headgate seals it with a later revision",
+                revision,
+                self.root,
+            )
 
     def _put(self, connection: Connection, put: DocumentPut) -> None:
         key = {"log_id": self.root, "kind": put.kind, "id": put.id}

@@ -111,7 +111,7 @@ def _read(row: Row[Any], text: str, kind: type[T]) -> T:
         value = None
     if not isinstance(value, kind):
         raise UnreadableLogError(
-            f"revision {row.revision} of the log cannot be read: its JSON is damaged; restore a backup from before the damage"
+            f"revision {row.revision} of the log `{row.log_id}` cannot be read: its JSON is damaged; restore a backup from before the damage"
         )
     return value
 
@@ -121,6 +121,6 @@ def _understood(row: Row[Any], read: Callable[[Any], T], value: Any) -> T:
         return read(value)
     except (FactsError, TypeError) as error:
         raise UnreadableLogError(
-            f"revision {row.revision} of the log has content that this version of Headgate does not know ({error}); "
+            f"revision {row.revision} of the log `{row.log_id}` has content that this version of Headgate does not know ({error}); "
             "start the version of Headgate that wrote it"
         ) from error

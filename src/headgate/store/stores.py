@@ -192,7 +192,10 @@ class SqlStores:
             try:
                 self._sealer.seal(self._rows_of(self._list_unsealed())).report()
             except StoreError:
-                logger.warning("the newest entries of the logs were not sealed at shutdown", exc_info=True)
+                logger.warning(
+                    "the newest entries of the logs were not sealed at shutdown; correct the error that follows, then run `headgate log seal`",
+                    exc_info=True,
+                )
         self._database.close()
 
     def _rows_of(self, roots: Iterable[ResourceId]) -> dict[ResourceId, ReadRows]:
