@@ -164,7 +164,7 @@ class TestBounds:
         query = start_rate_stream(spark, column=LARGE)
 
         with pytest.raises(
-            PySparkException, match="with the new one, your active streaming queries take more than"
+            PySparkException, match="your active streaming queries and the query to be started take more than"
         ) as caught:
             start_rate_stream(spark, column=LARGE)
 

@@ -24,7 +24,7 @@ final class ProcedureRun(private val asker: String, table: Seq[String], location
   private def check(plan: LogicalPlan, names: ObjectNames): Unit = PlanTraversal(plan).foreach {
     case relation: DataSourceV2Relation => if (!isOwn(relation)) Refusal.node(relation)
     case source: UnresolvedDataSource => if (!isStaged(source)) Refusal.node(source)
-    case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refusal.because("the procedure reads another table than the one in its argument `table`, so it is refused; call it for that table")
+    case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refusal.because("the call is refused, because the procedure reads another table than the one in its argument `table`; call the procedure for the table that it reads")
     case _: LocalRelation | _: OneRowRelation | _: LogicalRDD | _: ExternalRDD[_] | _: DataSourceV2ScanRelation =>
     case map: MapPartitions => RetainedRelations.left(map, table)
     case view: CreateViewCommand if view.viewType == LocalTempView =>

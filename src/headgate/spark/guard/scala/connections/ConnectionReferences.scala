@@ -28,6 +28,6 @@ object ConnectionReferences {
   }
 
   def meant(reference: String): Meant = synchronized {
-    scala.Option(known.get(reference)).getOrElse(Refusal.because("the DataFrame uses an external database whose connection Spark does not remember any more; read the database again with the option `connection`"))
+    scala.Option(known.get(reference)).getOrElse(Refusal.because("the DataFrame uses an external database whose connection the Spark driver no longer knows; read the database again with the option `connection`"))
   }
 }

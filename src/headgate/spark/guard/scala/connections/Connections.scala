@@ -25,7 +25,7 @@ final class Connections(session: SparkSession) {
   def needs(relation: LogicalRelation): Option[Seq[RequiredPrivilege]] = relation.relation match {
     case jdbc: Product if jdbc.getClass.getName == Relation =>
       jdbc.productIterator.collectFirst { case options: JDBCOptions => options.parameters }.map { parameters =>
-        if (!isPlaced(lowered(parameters))) Refusal.because("the rows of the external database are refused, because the session did not read them through a known connection; read them again with the option `connection`")
+        if (!isPlaced(lowered(parameters))) Refusal.because("the rows of the external database are refused, because the session did not read them through a connection that Headgate knows; read them again with the option `connection`")
         Seq(RequiredConnection(named(parameters)))
       }
     case _ => None
@@ -33,7 +33,7 @@ final class Connections(session: SparkSession) {
 
   /** Refuse options of a database that no caller may use, whatever their privileges. */
   def check(source: UnresolvedDataSource): Unit = {
-    if (source.isStreaming) Refusal.because("a stream cannot read an external database; read one of its tables with `spark.read`")
+    if (source.isStreaming) Refusal.because("a streaming query cannot read an external database; read a table of the database with `spark.read`")
     if (source.paths.nonEmpty) Refusal.because("the read of an external database names a path; name the table in the option `dbtable` instead")
     if (source.userSpecifiedSchema.nonEmpty)
       Refusal.because("the read of an external database declares a schema; leave the schema out, the columns are those of the table")

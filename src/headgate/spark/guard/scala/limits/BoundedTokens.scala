@@ -51,7 +51,7 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
       case kind if Numbers(kind) => requireShort(token.getText)
       case _ =>
     }
-    if (dots > MaxDots) PlanLimits.tooComplex(s"the statement has more than $MaxDots dots between two commas or brackets; use shorter names")
+    if (dots > MaxDots) PlanLimits.tooComplex(s"a part of the statement has more than $MaxDots dots, as in `a.b.c`, without a comma or a bracket between them; use names with fewer parts, or put brackets around parts of the expression")
     if (statements > MaxStatements) PlanLimits.tooComplex(s"the statement is a script of more than $MaxStatements statements; split it into several scripts")
   }
 }
@@ -66,7 +66,7 @@ object BoundedTokens {
   /** Most statements of a script: each takes ten kilobytes. */
   private val MaxStatements = 5000
 
-  /** Most dots between two commas or brackets: Spark copies a name for each part of it. */
+  /** Most dots without a comma or bracket between them: Spark copies a name for each part of it. */
   private val MaxDots = 5000
 
   private val MaxLooks = 20000000L
@@ -90,7 +90,7 @@ object BoundedTokens {
 
   private def requireFew(tokens: Int): Unit =
     if (tokens > MaxTokens)
-      PlanLimits.tooComplex(s"the statement has more than $MaxTokens tokens (words and symbols); split it, or put its values into a table first")
+      PlanLimits.tooComplex(s"the statement has more than $MaxTokens words and symbols; split it, or put its values into a table first")
 
   /** Refuse a number with too many digits: Spark writes a decimal number out, which takes minutes for a long one. */
   private def requireShort(number: String): Unit = {

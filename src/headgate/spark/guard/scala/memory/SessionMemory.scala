@@ -116,7 +116,7 @@ object SessionMemory {
   }
 
   private def fault(principal: String, more: Long): Option[String] = share.fault(principal, kept :+ (principal -> more))(
-    s"your Spark sessions with their temporary views, functions, variables, cached rows and rows of streams take more than ${share.mebibytes} MiB (each session counts 1 MiB); stop some sessions, drop some of these objects, or write the data to tables",
+    s"your Spark sessions with their temporary views, functions, variables, cached rows and rows of streaming queries take more than ${share.mebibytes} MiB (each session counts 1 MiB); stop some sessions, drop some of these objects, or write the data to tables",
     "this Spark has no memory for more sessions, temporary views, variables and cached rows; write the data to a table, or try again when other sessions have stopped")
 
   private def kept: Seq[(String, Long)] =

@@ -94,5 +94,5 @@ object DataTypes {
     if (Defaults(key)) Refusal.because(NoDefault)
     else if (OfUserDefined(key)) Refusal.because(UserDefined)
     else if (isOfMetadata && !AllowLists.metadataKeys(key) && !Note.matches(key))
-      Refusal.because(s"the metadata key `$key` is refused: Spark could give it a meaning; use a key of lower-case letters, digits, `_` and `-` that begins with a letter")
+      Refusal.because(s"the column metadata key `$key` is not allowed; use lower-case letters, digits, `_` and `-`, and begin with a letter")
 }

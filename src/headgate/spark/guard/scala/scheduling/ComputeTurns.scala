@@ -72,7 +72,7 @@ object ComputeTurns {
   def await(): Unit = ReceivedRequests.own.foreach { case (_, request) => of(request.principal).await() }
 
   private def refuse(): Nothing = throw new LimitExceeded(
-    s"Spark has been planning $AtOnce of your statements for ${LongestWait / 1000} s, and plans no other ones of your user at the same time; interrupt them, or run this statement again when they have finished",
+    s"Spark has been planning $AtOnce of your statements for ${LongestWait / 1000} s, as many as it plans at once for one user; interrupt them, or run this statement again when they have finished",
     LimitExceeded.Ended)
 
   private def of(principal: String): ComputeTurns = principals.computeIfAbsent(principal, _ => new ComputeTurns)

@@ -61,15 +61,15 @@ object ActiveStreams {
 
   private def full(principal: String, streams: Seq[String]): Option[String] =
     if (streams.count(_ == principal) >= PerPrincipal)
-      Some(s"$PerPrincipal of your streaming queries are active, as many as one user may have; stop one of them, and start the new one again")
+      Some(s"$PerPrincipal of your streaming queries are active, as many as one user may have; stop one of them, then start this query again")
     else
       Option.when(streams.size >= Overall)(
-        s"$Overall streaming queries of all users are active in your organization's Spark, as many as it runs; start the new one again when others have stopped")
+        s"$Overall streaming queries of all users are active in your organization's Spark, as many as it runs; start this query again when others have stopped")
 
   private def large(principal: String, streams: Seq[Active]): Option[String] =
     share.fault(principal, streams.map(each => each.principal -> each.bytes))(
-      s"with the new one, your active streaming queries take more than ${share.mebibytes} MiB in Spark; stop some of them, or use fewer expressions",
-      "this Spark has no memory for more streaming queries; start the new one again when others have stopped")
+      s"your active streaming queries and the query to be started take more than ${share.mebibytes} MiB in Spark together; stop some of the active ones, or use fewer expressions",
+      "this Spark has no memory for more streaming queries; start this query again when others have stopped")
 
   private def active: Seq[Active] = SessionMemory.sessions.flatMap { case (principal, session) =>
     session.streams.active.toSeq.map(stream => Active(principal, bytes(stream)))
