@@ -156,7 +156,9 @@ def test_a_statement_that_renamed_a_table_reads_on_by_the_rights_under_the_new_n
 
     home.control.execute(RenameTable(table, find(home, "lake", "hidden"), "moved"), owner)
 
-    denied = "`lake.raw.t` was renamed, and you may not read it under its new name; request access to it"
+    denied = (
+        "`lake.raw.t` was renamed, and you may not read it under its new name; ask the owner of the table for access"
+    )
     assert scene.refused() == ("" if may_read else denied)
 
 
@@ -224,7 +226,10 @@ def test_the_end_of_a_login_ends_its_work_even_if_no_privilege_was_needed(scene:
 
     sessions.end(vic, started.session.id)
 
-    assert scene.refused() == "the token or login that started the operation is no longer valid"
+    assert (
+        scene.refused()
+        == "the token or login that started the operation is no longer valid; connect with a valid token, or log in again"
+    )
 
 
 def test_cancelling_a_run_ends_its_work(scene: Scene, tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_a_process_that_could_open_a_forbidden_file_does_not_start(
     assert done.returncode == FAILED
     assert done.stderr.strip() == (
         f"sandbox: the kernel does not enforce the sandbox: a sandboxed process can open `{folder / 'closed'}`; "
-        "report it with the kernel's version"
+        "start Headgate on another Linux kernel, and report the version of this one"
     )
 
 

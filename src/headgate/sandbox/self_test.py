@@ -27,7 +27,7 @@ def require_enforced(policy: Policy, level: SandboxLevel) -> None:
     held_not = [what for what, attempt in _attempts(policy, level) if not _is_refused(attempt)]
     if held_not:
         raise SandboxError(
-            f"the kernel does not enforce the sandbox: a sandboxed process can {', '.join(held_not)}; report it with the kernel's version"
+            f"the kernel does not enforce the sandbox: a sandboxed process can {', '.join(held_not)}; start Headgate on another Linux kernel, and report the version of this one"
         )
 
 

@@ -29,7 +29,9 @@ from headgate.spark.sessions.running_operations import SESSION_ENDED, RunningOpe
 from headgate.spark.sessions.sessions import SparkSessions
 from headgate.spark.sessions.signature import sign_session
 
-_NO_TOKEN: Final = "the token or login that started the operation is no longer valid"  # noqa: S105 (a sentence)
+_NO_TOKEN: Final = (
+    "the token or login that started the operation is no longer valid; connect with a valid token, or log in again"  # noqa: S105 (a sentence)
+)
 
 
 class Spark(Protocol):

@@ -151,7 +151,7 @@ class TestADriver:
 
         scene.play(story)
 
-        assert "has responded only late, by 2 s together" in scene.said[0]
+        assert "has responded only late, by 2 s in total" in scene.said[0]
 
     def test_a_driver_with_a_large_heap_has_more_time_for_a_garbage_collection(self, scene: Scene) -> None:
         scene.backend.config_seconds = 60 * PART

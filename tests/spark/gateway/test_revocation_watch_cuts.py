@@ -98,7 +98,9 @@ class TestAStatement:
         del gateway.tokens.callers["ann"]
         gateway.report()
 
-        assert statement.fails().details() == "the token or login that started the operation is no longer valid"
+        assert statement.fails().details() == (
+            "the token or login that started the operation is no longer valid; connect with a valid token, or log in again"
+        )
 
     def test_a_statement_ends_with_its_session(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         statement = Statement(gateway, backend)

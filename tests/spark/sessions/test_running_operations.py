@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from typing_extensions import override
 
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.facts.caller import Caller
@@ -83,7 +82,6 @@ def test_an_operation_that_needs_a_revoked_right_is_refused_until_it_ends(
 
 def test_an_operation_is_refused_while_the_log_of_its_organization_is_unreadable(scene: Scene) -> None:
     class Unreadable(Scene):
-        @override
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             raise LogRefusedError("its log cannot be read")
 
@@ -163,7 +161,6 @@ def test_a_statement_goes_on_after_it_has_dropped_its_table_with_permission(
 
 def test_a_statement_that_drops_its_table_during_the_check_goes_on(scene: Scene) -> None:
     class Dropping(Scene):
-        @override
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             self.named.clear()
             return "there is no such table" if DROP in needs else None
@@ -180,7 +177,6 @@ def test_a_statement_of_a_user_that_renames_without_end_is_checked_twice_only(sc
     class Renaming(Scene):
         asked = 0
 
-        @override
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             self.asked += 1
             self.named = {READ: OLD, DROP: OLD} if self.asked % 2 else {}
@@ -227,7 +223,8 @@ def test_a_statement_that_renames_its_table_needs_the_rights_under_the_new_name(
     scene.taken = {moved}
     [refused] = scene.refused("op")
     assert (
-        refused.message == "`lake.raw.t` was renamed, and you may not read it under its new name; request access to it"
+        refused.message
+        == "`lake.raw.t` was renamed, and you may not read it under its new name; ask the owner of the table for access"
     )
 
 

@@ -108,12 +108,15 @@ class DatabaseRelay:
             except OSError as error:
                 if self._server is not server:
                     return
-                log.warning("the relay to external databases cannot accept a connection (%s), and tries again", error)
+                log.warning(
+                    "the relay to external databases cannot accept a connection (%s), and tries again; if that continues, raise the limit of open files of the server",
+                    error,
+                )
                 time.sleep(_BREATH)
                 continue
             if not self._room.acquire(blocking=False):
                 log.warning(
-                    "the relay to external databases has %d connections, its limit, and refuses another one; run fewer pipelines at once",
+                    "the relay to external databases has %d connections, its limit, so a run cannot open another one; run fewer pipelines at once",
                     _MOST_CONNECTIONS,
                 )
                 client.close()
@@ -127,7 +130,7 @@ class DatabaseRelay:
             self._room.release()
             client.close()
             log.warning(
-                "the relay to external databases cannot start a thread (%s), and closes a connection; the run fails",
+                "the relay to external databases cannot start a thread (%s), so a run cannot connect to its database; raise the limit of threads or memory of the server",
                 error,
             )
             time.sleep(_BREATH)

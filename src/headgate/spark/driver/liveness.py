@@ -43,7 +43,7 @@ class Liveness:
             if parts == self._parts:
                 return f"has not responded for {parts * _PART:.0f} s"
             if late >= _LATE_TIMES * self._parts:
-                return f"has responded only late, by {late * _PART:.0f} s together"
+                return f"has responded only late, by {late * _PART:.0f} s in total"
             await asyncio.sleep(_PAUSE)
 
     async def _late_parts(self) -> int:

@@ -82,7 +82,7 @@ class SessionPorts:
             if port not in self._in_use and is_free(_LOOPBACK, port):
                 return port
         raise NoPortError(
-            f"all {len(self.all)} ports for Spark drivers are in use; stop other programs that listen on loopback"
+            f"all {len(self.all)} ports for Spark drivers are in use; stop other programs that listen on ports of `{_LOOPBACK}`"
         )
 
 
@@ -93,7 +93,8 @@ def _free_ports(count: int, without: Collection[int] = ()) -> tuple[int, ...]:
     found = tuple(itertools.islice((port for port in _draw(wanted) if is_free(_LOOPBACK, port)), count))
     if len(found) < count:
         raise NoPortError(
-            f"no port from {_FIRST} to {_LAST} outside {lowest} to {highest} is free; narrow the range in `{_RANGE}`"
+            f"fewer than {count} ports from {_FIRST} to {_LAST} are free for Spark drivers outside {lowest} to {highest}, the range of outgoing "
+            f"connections; stop other programs that listen on ports of `{_LOOPBACK}`, or narrow the range in `{_RANGE}`"
         )
     return found
 

@@ -71,7 +71,7 @@ class _Command:
         self._left -= answer.ByteSize()
         if self._left < 0:
             raise SparkConnectException(
-                f"the Spark driver's response to a command is larger than {_LARGEST_COMMAND >> 20} MiB, so it was not read; "
+                f"the Spark driver's response to a command is larger than {_LARGEST_COMMAND >> 20} MiB, so the response was not read; "
                 "ask the operator to restart the Spark driver"
             )
 
@@ -118,7 +118,7 @@ def _check(answer: ExecutePlanResponse) -> None:
 def _require_valid_batch(batch: ExecutePlanResponse.ArrowBatch) -> None:
     if batch.num_chunks_in_batch > 1 or batch.chunk_index:
         raise SparkConnectException(
-            "the Spark driver split a batch of rows into chunks, so it was not read; ask the operator to restart the Spark driver"
+            "the Spark driver split a batch of rows into chunks, so the rows were not read; ask the operator to restart the Spark driver"
         )
     try:
         require_valid_arrow(batch.data)
@@ -130,7 +130,7 @@ def _require_plain_type(type: DataType) -> None:
     match type.WhichOneof("kind"):
         case "udt":
             raise SparkConnectException(
-                "the Spark driver returned a column of a user-defined type, which was not read; ask the operator to restart the "
+                "the Spark driver returned a column of a user-defined type, so the rows were not read; ask the operator to restart the "
                 "Spark driver"
             )
         case "array":

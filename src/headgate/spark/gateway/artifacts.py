@@ -38,7 +38,7 @@ def verify_hashes(artifacts: Iterable[Artifact]) -> None:
     for artifact in artifacts:
         if hashlib.sha256(artifact.data).hexdigest() != artifact.hash:
             raise InvalidRequestError(
-                f"the artifact `{CACHE_PREFIX}{artifact.hash}` does not have the SHA-256 hash in its name; upload it again"
+                f"the content of the artifact `{CACHE_PREFIX}{artifact.hash}` does not match the SHA-256 hash in its name; upload the artifact again"
             )
         if not artifact.is_rows:
             _check_text(artifact.data)
@@ -93,7 +93,9 @@ class Collector:
             raise InvalidRequestError(f"the artifact `{message.name}` is empty; leave it out")
         if message.total_bytes > MAX_ARTIFACT_BYTES:
             most = MAX_ARTIFACT_BYTES // 1024 // 1024
-            raise InvalidRequestError(f"the artifact `{message.name}` is larger than {most} MiB; split it")
+            raise InvalidRequestError(
+                f"the artifact `{message.name}` is larger than {most} MiB; pass fewer rows to `createDataFrame` at once"
+            )
         self._begun = _Begun(message.name, self._hash(message.name), message.total_bytes, message.num_chunks)
         return self._continue(message.initial_chunk)
 

@@ -38,10 +38,12 @@ def credential_of_call(metadata: Iterable[tuple[str, str | bytes]]) -> Presented
         raise UnauthenticatedError("the token is missing; connect with `sc://localhost:<port>/;token=<token>`")
     if len(tokens) != 1 or not tokens[0].lower().startswith(_SCHEME):
         raise UnauthenticatedError(
-            "the metadata `authorization` is not exactly one bearer token; connect with `sc://localhost:<port>/;token=<token>`"
+            "the call has several `authorization` entries in its metadata, or one that is not a bearer token; connect with `sc://localhost:<port>/;token=<token>`"
         )
     if len(named) > 1:
-        raise UnauthenticatedError(f"the metadata `{ORGANIZATION_HEADER}` is set more than once; name one organization")
+        raise UnauthenticatedError(
+            f"the metadata `{ORGANIZATION_HEADER}` is set more than once; set it once, to one organization"
+        )
     return PresentedCredential(tokens[0][len(_SCHEME) :].strip(), *named)
 
 
@@ -63,7 +65,9 @@ def uuid_text(value: str, what: str) -> str:
     except ValueError:
         text = ""
     if not text or text != value:
-        raise InvalidRequestError(f"the {what} is not a UUID in lower case; send a UUID, or use a PySpark 4.1 client")
+        raise InvalidRequestError(
+            f"the {what} is not a UUID in lower case; send a UUID in lower case, or use a PySpark 4.1 client"
+        )
     return text
 
 

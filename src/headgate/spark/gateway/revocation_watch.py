@@ -113,10 +113,15 @@ class RevocationWatch:
             try:
                 await self.tick()
             except GatewayError as error:
-                log.warning("running operations could not be reported: %s", error)
+                log.warning(
+                    "the gateway could not report its running operations to the server (%s); the next report is in %g s",
+                    error,
+                    REVOCATION_CHECK_SECONDS,
+                )
             except Exception:
                 log.exception(
-                    "running operations could not be reported; the next report is in %g s", REVOCATION_CHECK_SECONDS
+                    "the gateway could not report its running operations to the server; the next report is in %g s",
+                    REVOCATION_CHECK_SECONDS,
                 )
 
     async def _look(self) -> None:
@@ -136,7 +141,9 @@ class RevocationWatch:
         running = [each for each in self._operations.list_running() if each.error is None]
         if running:
             log.error(
-                "%d operations are cancelled: access could not be decided for more than %g s", len(running), _UNHEARD
+                "the gateway cancels %d operations, because access could not be decided for more than %g s; check that the server responds",
+                len(running),
+                _UNHEARD,
             )
         for each in running:
             each.abort(RequestRefusedError(_UNDECIDED))
@@ -156,12 +163,14 @@ class RevocationWatch:
         except grpc.aio.AioRpcError as error:
             if error.code() in _AWAY:
                 log.warning(
-                    "a refused stream is not stopped: the driver could not be reached; the gateway retries after the next report"
+                    "a streaming query that is no longer allowed still runs, because the Spark driver could not be reached; the gateway retries after the next report"
                 )
                 return None
             # The stream, and perhaps its session, has already ended.
         except Exception:
-            log.exception("a refused operation could not be cancelled; the gateway retries after the next report")
+            log.exception(
+                "an operation that is no longer allowed could not be cancelled; the gateway retries after the next report"
+            )
             return None
         return refused
 

@@ -38,9 +38,7 @@ class ExternalAccess(Protocol):
 MOST_REFUSALS: Final = 20
 """The limit of refused privileges of one statement in the audit: deciding on a refused one takes longer than on others."""
 _NO_CONNECTION: Final = "a connection can be used only in a run of a pipeline that declares it; add it to a pipeline"
-_NO_PATH: Final = (
-    "files can be read and written only in a run of a pipeline, through a connection that the pipeline declares"
-)
+_NO_PATH: Final = "files can be read and written only in a run of a pipeline, through a connection that the pipeline declares; use a table, or a path of such a connection"
 
 
 class RequiredPath(BaseModel, extra="forbid", frozen=True):

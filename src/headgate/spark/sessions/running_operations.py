@@ -18,7 +18,7 @@ PER_SESSION: Final = 1000
 """The limit of recorded operations of one session; further ones are refused."""
 UNHEARD_SECONDS: Final = 30.0
 """Seconds for which an operation is kept that no report lists as running: the next report may list it."""
-SESSION_ENDED: Final = "the Spark session of the operation has ended"
+SESSION_ENDED: Final = "the Spark session of the operation has ended; check what it has changed before you run it again in a new Spark session"
 UNREADABLE: Final = (
     "the privileges of your organization cannot be read at the moment; run the statement again in a few seconds"
 )
@@ -167,9 +167,7 @@ def _refusal_without(
 ) -> str | None:
     moved = next((need for need, resource in spent.items() if not _may_read_on(judge, caller, need, resource)), None)
     if moved is not None:
-        return (
-            f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name; request access to it"
-        )
+        return f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name; ask the owner of the table for access"
     return judge.refusal(caller, [need for need in allowed if need not in spent])
 
 

@@ -47,7 +47,9 @@ CANCELLED_BY = "its caller cancelled it"
 
 def _pages_busy() -> Exception:
     return StatementError(
-        "too many pages of results are being read at once; read one of them to its end, then retry", None, TOO_MANY
+        "too many pages of results are being read at once; finish reading the pages that you have requested, or retry in a few seconds",
+        None,
+        TOO_MANY,
     )
 
 
@@ -233,7 +235,7 @@ class StatementStore:
         if sum(1 for each in readings if each.principal == principal) >= self.limits.at_once:
             text = (
                 f"you have {self.limits.at_once} running or stored statements, as many as one principal may have; "
-                "wait for one of them to expire, or delete one"
+                "delete one of them, or wait until one expires"
             )
             raise StatementError(text, None, TOO_MANY)
         reading = CountedReading(self._spark.begin(credential, wanted), principal, self._closed)

@@ -67,7 +67,7 @@ def spark_jars() -> Path:
     """Return the folder of Spark's own jars, inside the installed PySpark."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
-        message = "PySpark is not installed; run `make setup`"
+        message = "PySpark is not installed; install Headgate again, or run `make setup` in its repository"
         raise ToolchainError(message)
     return Path(spec.submodule_search_locations[0]) / "jars"
 
@@ -106,7 +106,7 @@ def _hold_to_checksum(jar: Jar, found: Path) -> None:
     if actual != jar.sha256:
         message = (
             f"`{jar.file_name}` does not have the expected checksum: its SHA-256 is {actual} and should be {jar.sha256}; "
-            "the file was not installed; find out why it differs, or download it again"
+            "the file was not installed; download the file again, and do not use it if its checksum is wrong again"
         )
         raise ToolchainError(message)
 

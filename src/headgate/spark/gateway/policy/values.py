@@ -32,8 +32,8 @@ def check_name(name: str) -> None:
         raise RequestRefusedError(f"the name of a table has more than {MAX_NAME:,} characters; use a shorter name")
     if any(character in name for character in _NOT_IN_A_NAME):
         raise RequestRefusedError(
-            f"`{name}` is not the name of a table, view or database: it contains `/`, `\\`, `:` or `#`; a path can be used "
-            "only through a connection that a pipeline declares"
+            f"`{name}` is not the name of a table, view or database: it contains `/`, `\\`, `:` or `#`; name a table, "
+            "or use the path in a pipeline, through a connection that the pipeline declares"
         )
 
 

@@ -100,7 +100,7 @@ class GatewayProcess:
             await self._terminate(0)
             if isinstance(error, TimeoutError):
                 raise GatewayProcessError(
-                    f"the Spark gateway did not begin to serve within {_START_WITHIN:.0f} s; see the log of the gateway"
+                    f"the Spark gateway did not begin to serve within {_START_WITHIN:.0f} s; read the gateway's errors in the log of the server"
                 ) from None
             raise
         self._told = replace(self._told, port=ready.port, inner_port=ready.inner_port)
@@ -154,7 +154,9 @@ async def _ready(process: Process) -> ProcessReady:
     try:
         ready = TypeAdapter(ProcessReady).validate_json(line)
     except ValidationError:
-        raise GatewayProcessError("the Spark gateway exited during its start; see the log of the gateway") from None
+        raise GatewayProcessError(
+            "the Spark gateway exited during its start; read the gateway's errors in the log of the server"
+        ) from None
     if ready.error:
         raise GatewayProcessError(ready.error)
     return ready
