@@ -63,7 +63,7 @@ class TestARevision:
             then(6)
 
     def test_a_revision_with_an_unknown_model_source_is_refused(self) -> None:
-        with pytest.raises(PastError, match="the source of the model `other` that was in force at revision 4"):
+        with pytest.raises(PastError, match="the version of the access model `other` that was in force at revision 4"):
             then(4, {NEKT.hash: NEKT})
 
     def test_a_revision_that_cannot_be_separated_from_later_ones_is_refused(self) -> None:
