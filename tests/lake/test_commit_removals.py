@@ -135,7 +135,9 @@ def test_a_snapshot_that_the_table_does_not_have_cannot_be_removed(base: TableMe
 
 
 def test_a_ref_cannot_name_a_snapshot_that_the_commit_removes(base: TableMetadata) -> None:
-    with pytest.raises(InvalidMetadataError, match="the ref `new` names a snapshot that the commit removes"):
+    with pytest.raises(
+        InvalidMetadataError, match="the branch or tag `new` is set to a snapshot that the commit removes"
+    ):
         _changed(base, _expire(3), _ref("new", 3))
 
 

@@ -90,7 +90,7 @@ def test_a_missing_metadata_file_is_refused(world: CatalogHarness, dropped: Path
 
     assert register(world, dropped) == (
         400,
-        "there is no metadata file at the path of the request; correct `metadata-location`",
+        "the metadata file at the `metadata-location` of the table does not exist; correct `metadata-location`",
     )
 
 

@@ -79,11 +79,12 @@ def check_property_sizes(before: Mapping[str, str], after: Mapping[str, str]) ->
     """
     if _grows(before, after, MOST_PROPERTIES):
         raise InvalidMetadataError(
-            f"the request would leave more than {MOST_PROPERTIES:,} properties; remove some of them"
+            f"the view or database would have more than {MOST_PROPERTIES:,} properties; remove some of them first"
         )
     if sum(map(len, after.values())) > max(LONGEST_PROPERTIES, sum(map(len, before.values()))):
         raise InvalidMetadataError(
-            f"all properties together would have more than {LONGEST_PROPERTIES:,} characters; shorten some of them"
+            f"the properties of the view or database would have more than {LONGEST_PROPERTIES:,} characters in all; "
+            "shorten or remove some of them"
         )
     for key, value in after.items():
         if before.get(key) != value and (len(key) > LONGEST_KEY or len(value) > LONGEST_VALUE):

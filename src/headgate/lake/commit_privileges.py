@@ -138,7 +138,8 @@ class _Effects:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise InvalidMetadataError(
-                "the commit moves branches over too many snapshots; move fewer branches in one commit"
+                f"the commit moves its branches past more than {_MOST_STEPS:,} snapshots in all; move fewer branches in one "
+                "commit, or move a branch in several commits"
             )
 
 

@@ -109,7 +109,7 @@ class Removals:
         missing = gone - self._known
         if missing:
             raise InvalidMetadataError(
-                f"the snapshot {min(missing)} cannot be removed, because the table does not have it; load the table again"
+                f"the snapshot {min(missing)} cannot be removed, because the table does not have it; load the table again, and remove only snapshots that it has"
             )
         self._known -= gone
         self._snapshots |= gone
@@ -125,7 +125,8 @@ class Removals:
             case SetSnapshotRefUpdate():
                 if update.snapshot_id in self._snapshots:
                     raise InvalidMetadataError(
-                        f"the ref `{update.ref_name}` names a snapshot that the commit removes; choose another snapshot"
+                        f"the branch or tag `{update.ref_name}` is set to a snapshot that the commit removes; set it to "
+                        "another snapshot"
                     )
                 self._refs.discard(update.ref_name)
             case SetStatisticsUpdate():

@@ -26,17 +26,21 @@ def path_of(location: str) -> str:
     if location.startswith(f"{SCHEME}//"):
         host, slash, rest = path[2:].partition("/")
         if host:
-            raise RuleError("the path names a host; write the path without a host, as in `file:///folder`")
+            raise RuleError(
+                "the path of the table or warehouse names a host; write it without a host, as in `file:///folder`"
+            )
         path = slash + rest
     if not path.startswith("/"):
         raise RuleError(
-            "the path is relative, or its scheme is not that of the warehouse; write the whole path, as in `file:///folder` or `s3://bucket/prefix`"
+            "the path of the table or warehouse is relative, or has another scheme than the warehouse; use an absolute path with the scheme of the warehouse, as in `file:///folder` or `s3://bucket/prefix`"
         )
     if not path.isprintable() or _UNCLEAR.intersection(path):
-        raise RuleError("the path contains a control character, `?`, `#` or a backslash; use a path without them")
+        raise RuleError(
+            "the path of the table or warehouse contains a control character, `?`, `#` or a backslash; use a path without them"
+        )
     parts = [part for part in path.split("/") if part]
     if {".", ".."}.intersection(parts):
-        raise RuleError("the path contains a part `.` or `..`; write the path without them")
+        raise RuleError("the path of the table or warehouse contains a part `.` or `..`; write it without them")
     return "/" + "/".join(parts)
 
 
@@ -47,10 +51,12 @@ def place_of(location: str) -> str:
         return path_of(location)
     bucket, slash, key = location.removeprefix(scheme).partition("/")
     if not bucket:
-        raise RuleError("the path names no bucket; write it as `s3://bucket/prefix`")
+        raise RuleError("the path of the table or warehouse names no bucket; write it as `s3://bucket/prefix`")
     # In a bucket `a//b` is another object than `a/b`, and client libraries treat the difference differently.
     if slash and path_of(slash + key) != slash + key.removesuffix("/"):
-        raise RuleError("the path in the bucket has an empty part (`//`); use a path without empty parts")
+        raise RuleError(
+            "the path of the table or warehouse has an empty part (`//`) after the bucket; use a path without empty parts"
+        )
     return OBJECT_STORES[0] + bucket + slash + key.removesuffix("/")
 
 

@@ -18,7 +18,7 @@ from pyiceberg.view.metadata import ViewMetadata
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.number_widths import has_width, require_widths
-from headgate.lake.readable_schemas import fields_of, fields_of_structs, require_schema
+from headgate.lake.readable_schemas import fields_of, fields_of_structs, find_repeated, require_schema
 from headgate.lake.snapshot_history import require_history
 
 
@@ -63,14 +63,14 @@ def _require_ids(metadata: TableMetadata) -> None:
     _require_unique("snapshots", (each.snapshot_id for each in metadata.snapshots))
     if not metadata.sort_orders:
         raise InvalidMetadataError(
-            "the table has no sort order; add one, or the order without fields and with the id 0"
+            "the table has no sort order; add one, or add the unsorted order, which has no fields and the id 0"
         )
 
 
 def _require_unique(kind: str, ids: Iterable[int]) -> None:
-    found = list(ids)
-    if len(found) != len(set(found)):
-        raise InvalidMetadataError(f"two {kind} have the same id; give each its own id")
+    twice = find_repeated(ids)
+    if twice is not None:
+        raise InvalidMetadataError(f"two {kind} have the same id {twice}; give each its own id")
 
 
 def _columns(schema: Schema) -> _Columns:
@@ -81,13 +81,16 @@ def _columns(schema: Schema) -> _Columns:
 
 
 def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -> None:
-    names, ids = [each.name for each in spec.fields], [each.field_id for each in spec.fields]
+    names = [each.name for each in spec.fields]
     if "" in names:
         raise InvalidMetadataError("a partition field has no name; give it one")
-    if len(names) != len(set(names)):
-        raise InvalidMetadataError("two partition fields of a spec have the same name; give each its own name")
-    if len(ids) != len(set(ids)):
-        raise InvalidMetadataError("two partition fields of a spec have the same id; give each its own id")
+    name, id = find_repeated(names), find_repeated(each.field_id for each in spec.fields)
+    if name is not None:
+        raise InvalidMetadataError(
+            f"two partition fields of a spec have the same name `{name}`; give each its own name"
+        )
+    if id is not None:
+        raise InvalidMetadataError(f"two partition fields of a spec have the same id {id}; give each its own id")
     for field in spec.fields:
         if columns.by_name.get(field.name, field.source_id) != field.source_id:
             raise InvalidMetadataError(
@@ -97,8 +100,8 @@ def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -
         is_void = isinstance(field.transform, VoidTransform)
         if is_default and not is_void and field.source_id not in columns.partitionable:
             raise InvalidMetadataError(
-                f"the partition field `{field.name}` has no column with one value per row; "
-                "choose a column of the table that is no struct, list or map, nor inside a list or map"
+                f"the column of the partition field `{field.name}` is missing, is a struct, list or map, or is inside a list "
+                "or map; choose another column"
             )
 
 
@@ -120,13 +123,14 @@ def _require_transform(transform: Transform[object, object], column: NestedField
     width = _width(transform)
     if width is not None and (width <= 0 or not has_width(width, 32)):
         raise InvalidMetadataError(
-            f"`{transform}` cannot be used: its number must be above 0 and fit into 32 bits; choose another number"
+            f"the transform `{transform}` cannot be used: its number must be above 0 and fit into 32 bits; choose another "
+            "number"
         )
     if column is None or isinstance(transform, UnknownTransform | VoidTransform):
         return
     if not isinstance(column.field_type, PrimitiveType) or not transform.can_transform(column.field_type):
         raise InvalidMetadataError(
-            f"`{transform}` cannot be used for the column `{column.name}` of the type {column.field_type}; "
+            f"the transform `{transform}` cannot be used for the column `{column.name}` of the type {column.field_type}; "
             "choose another transform"
         )
 

@@ -120,12 +120,13 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
             number, parent = update.snapshot.sequence_number, update.snapshot.parent_snapshot_id
             if number is None or number <= 0 or (number <= last and parent is not None):
                 raise ConflictError(
-                    "the sequence number of a snapshot is not above the table's last one; "
+                    "the `sequence-number` of a new snapshot is not above the table's `last-sequence-number`; "
                     "load the table again and retry the commit"
                 )
             if number > last + _MOST_AHEAD:
                 raise InvalidMetadataError(
-                    "the `sequence-number` of a snapshot is out of range; use the number after the table's last one"
+                    "the `sequence-number` of a new snapshot is out of range; use the number after the table's "
+                    "`last-sequence-number`"
                 )
             last = max(last, number)
     return last

@@ -119,7 +119,7 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
         )
     if metadata.format_version != FORMAT_VERSION:
         raise RuleError(
-            f"the table has format version {metadata.format_version}; only format version {FORMAT_VERSION} is supported; use it"
+            f"the table has format version {metadata.format_version}, but only format version {FORMAT_VERSION} is supported; use format version {FORMAT_VERSION}"
         )
     check_properties(metadata.properties)
     for path in list_named_files(metadata):

@@ -4,8 +4,9 @@ Sources: `TypeUtil` and `Types` of Apache Iceberg.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final, TypeVar
 
 from pyiceberg.schema import Schema, index_by_name
 from pyiceberg.types import (
@@ -23,6 +24,8 @@ from pyiceberg.types import (
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.number_widths import has_width
 
+T = TypeVar("T", bound=Hashable)
+
 _NUMBER: Final = re.compile(r"\d+")
 _SHAPE: Final = re.compile(r"geometry(\([^)]*\))?|geography(\([^,]*(,\s*+\w*+\s*+)?\))?", re.ASCII)
 """Geometry and geography types as Java writes them: PyIceberg quotes the text in the brackets."""
@@ -31,15 +34,20 @@ _SHAPE: Final = re.compile(r"geometry(\([^)]*\))?|geography(\([^,]*(,\s*+\w*+\s*
 def require_schema(schema: Schema) -> None:
     """Raise `InvalidMetadataError` for a schema that Iceberg's Java library cannot read."""
     fields = list(fields_of(schema.fields))
-    ids = [each.field_id for each in fields]
-    if len(ids) != len(set(ids)):
-        raise InvalidMetadataError("two columns of a schema have the same id; give each its own id")
+    twice = find_repeated(each.field_id for each in fields)
+    if twice is not None:
+        raise InvalidMetadataError(f"two columns of a schema have the same id {twice}; give each its own id")
     try:
         index_by_name(schema)
     except ValueError as error:
         raise InvalidMetadataError(f"a schema of the metadata is not valid ({error}); correct the schema") from error
     for each in fields:
         _require_type(each)
+
+
+def find_repeated(values: Iterable[T]) -> T | None:
+    """Return the first value that occurs more than once, or None."""
+    return next((each for each, times in Counter(values).items() if times > 1), None)
 
 
 def fields_of(fields: Iterable[NestedField]) -> Iterator[NestedField]:

@@ -32,7 +32,9 @@ def register_dropped(store: Store, warehouse: Warehouse, path: str, parsers: Fil
             "the metadata file is not in a folder that Headgate created for a table; name the metadata file of a table that was dropped without a purge"
         )
     if store.pointer(table) is not None:
-        raise RuleError("the folder of the metadata file belongs to an existing table; drop that table first")
+        raise RuleError(
+            "the folder of the metadata file belongs to an existing table; use that table, or drop it without a purge, which keeps its files, before you register the file"
+        )
     return _checked(warehouse, table, location, path, parsers)
 
 
@@ -44,15 +46,15 @@ def import_foreign(warehouse: Warehouse, path: str, taken: Iterable[str], parser
     location = location_of(path)
     if not location or place_of(path) != f"{place_of(location)}/metadata/{path.rpartition('/')[2]}":
         raise RuleError(
-            "the table's metadata file is not directly in the folder `metadata` of the table's location; move it there in the other catalog"
+            "the table's metadata file is not directly in the folder `metadata` of the table's location; move it there in the catalog that the table comes from"
         )
     if warehouse.holds(location):
         raise RuleError(
-            "the table's location overlaps Headgate's own warehouse; move the table in the other catalog, or leave it out"
+            "the table's location overlaps Headgate's own warehouse; move the table to another location in the catalog that it comes from, or do not import it"
         )
     if any(overlap(location, each) for each in taken):
         raise RuleError(
-            "the table's location overlaps the location of another table; move one of them in the other catalog, or leave the table out"
+            "the table's location overlaps the location of another table, of Headgate or of the same import; move one of the two tables to another location, or do not import this table"
         )
     return _checked(warehouse, None, location, path, parsers)
 
@@ -65,7 +67,7 @@ def _checked(
         content = warehouse.read(location, path)
     except GoneError:
         raise InvalidMetadataError(
-            "there is no metadata file at the path of the request; correct `metadata-location`"
+            "the metadata file at the `metadata-location` of the table does not exist; correct `metadata-location`"
         ) from None
     check_size(content)
     metadata = parse_metadata(parsers.rewrite_json(content))

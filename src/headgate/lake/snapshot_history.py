@@ -46,7 +46,7 @@ def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate],
             schema = update.snapshot.schema_id
             if schema is not None and schema not in schemas:
                 raise InvalidMetadataError(
-                    f"a new snapshot has the `schema-id` {schema}, which the table does not have; add that schema first"
+                    f"the new snapshot {update.snapshot.snapshot_id} has the `schema-id` {schema}, which the table does not have; add that schema first"
                 )
 
 
@@ -71,11 +71,11 @@ def _in_order(log: Iterable[E]) -> list[E]:
 def _check_time(snapshot: Snapshot, now: int) -> None:
     if snapshot.timestamp_ms > now + _MINUTE_MS:
         raise InvalidMetadataError(
-            "the `timestamp-ms` of a new snapshot is in the future; correct the clock of the machine that wrote the snapshot"
+            f"the `timestamp-ms` of the new snapshot {snapshot.snapshot_id} is in the future; correct the clock of the machine that wrote the snapshot"
         )
     if snapshot.timestamp_ms < now - _DAY_MS:
         raise InvalidMetadataError(
-            "the `timestamp-ms` of a new snapshot is more than a day ago; write the snapshot again"
+            f"the `timestamp-ms` of the new snapshot {snapshot.snapshot_id} is more than a day ago; write the snapshot again"
         )
 
 
@@ -83,13 +83,15 @@ def _require_snapshot(snapshot: Snapshot, metadata: TableMetadata) -> None:
     number = snapshot.sequence_number or 0
     if not isinstance(metadata, TableMetadataV1) and number > metadata.last_sequence_number:
         raise InvalidMetadataError(
-            "a snapshot has a `sequence-number` above the table's `last-sequence-number`; correct one of the two numbers"
+            f"the snapshot {snapshot.snapshot_id} has a `sequence-number` above the table's `last-sequence-number`; correct one of the two numbers"
         )
     summary = snapshot.summary.additional_properties if snapshot.summary else {}
     for key, value in summary.items():
         # PyIceberg does not check the values.
         if not isinstance(value, str):
-            raise InvalidMetadataError(f"`{key}` in the summary of a snapshot is not a string; write it as a string")
+            raise InvalidMetadataError(
+                f"`{key}` in the summary of the snapshot {snapshot.snapshot_id} is not a string; write it as a string"
+            )
 
 
 def _require_refs(metadata: TableMetadata) -> None:

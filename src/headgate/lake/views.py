@@ -140,7 +140,9 @@ def build_updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: f
 def check_view_requirements(requirements: Sequence[ViewRequirement], base: ViewMetadata) -> None:
     """Raise `ConflictError` for the first requirement that the metadata does not meet."""
     if any(each.uuid != base.view_uuid for each in requirements):
-        raise ConflictError("the view does not have the uuid that the commit requires; load the view again")
+        raise ConflictError(
+            "the view does not have the uuid that the commit requires; load the view again and retry the commit"
+        )
 
 
 def check_view(metadata: ViewMetadata, view: ResourceId, location: str) -> None:
@@ -226,7 +228,7 @@ class _ViewBuilder:
         schema = self._resolve_id("schema", version.schema_id)
         if schema not in self._schemas:
             raise InvalidMetadataError(
-                "the new version has a `schema-id` that the view does not have; add that schema first"
+                f"the new version has the `schema-id` {schema}, which the view does not have; add that schema first"
             )
         placed = _one_per_dialect(version.model_copy(update={"schema_id": schema}))
         free = max(self._versions) + 1
@@ -240,7 +242,7 @@ class _ViewBuilder:
         if id not in self._versions:
             # The client chooses an id for the version that it adds; the view may have assigned another one.
             raise InvalidMetadataError(
-                "`set-current-view-version` names a version that the view does not have; name one of its versions, or `-1` for the version added last"
+                f"`set-current-view-version` names the version {id}, which the view does not have; name one of its versions, or `-1` for the version added last"
             )
         if id != self._current:
             self._current = id

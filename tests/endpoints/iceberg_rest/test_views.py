@@ -169,7 +169,10 @@ class TestRules:
         ("update", "fault"),
         [
             ({"action": "set-current-view-version", "view-version-id": -1}, "adds no version"),
-            ({"action": "set-current-view-version", "view-version-id": 9}, "a version that the view does not have"),
+            (
+                {"action": "set-current-view-version", "view-version-id": 9},
+                "the version 9, which the view does not have",
+            ),
             ({"action": "add-view-version", "view-version": {**version(), "schema-id": 9}}, "add that schema first"),
             ({"action": "add-view-version", "view-version": version(representations=[])}, "has no SQL query"),
             ({"action": "add-view-version", "view-version": version(representations=[SQL, SQL])}, "of one dialect"),
