@@ -153,7 +153,7 @@ class TestARunThatEnds:
     def test_a_run_with_rows_that_do_not_fit_the_table_reports_the_reason(self, target: Target) -> None:
         target.ask('CREATE TABLE "Output" (k integer PRIMARY KEY, v text NOT NULL)')
 
-        with pytest.raises(LoadError, match="the database of the connection `shop`: null value in column"):
+        with pytest.raises(LoadError, match="to the database of the connection `shop`: null value in column"):
             target.write([(1, None)], target.load("replace"))
 
         assert target.tables() == {"Output"}
@@ -171,7 +171,8 @@ class TestARunThatEnds:
         load = Load("shop", place, "public.t", "replace", (), RunId("run"))
 
         with pytest.raises(
-            LoadError, match=r"^the database of the connection `shop`: the server does not respond"
+            LoadError,
+            match=r"^the rows cannot be written to the database of the connection `shop`: the server does not respond",
         ) as raised:
             target.write([], load)
 

@@ -20,18 +20,18 @@ def is_below(base: str, reference: str, seen_at: str | None = None) -> httpx.URL
         is_below = _is_below(root, found)
     except (httpx.InvalidURL, ValueError):
         raise LoadError(
-            "the address of a request is malformed; correct the address of the connection and `path`, or the address that "
-            "the API returned"
+            "the address of a request to the API is malformed; correct the address of the connection and `path`, or have "
+            "the API send valid addresses in redirects and for the next page"
         ) from None
     # Userinfo would be sent as a credential that the host chose, instead of the connection's.
     if found.userinfo:
         raise LoadError(
-            f"the API leads to {_format(found)} with a user name in the address; remove it from the address: requests have "
-            "only the credentials of the connection"
+            f"a response of the API names {_format(found)} with a user name in the address, as a redirect or the next page; "
+            "have the API send the address without it, because Headgate sends only the credentials of the connection"
         )
     if not is_below:
         raise LoadError(
-            f"the API leads to {_format(found)}, which is outside the address of the connection; if the API has moved, "
+            f"a response of the API names {_format(found)}, which is outside the address of the connection; if the API has moved, "
             "change the address of the connection"
         )
     return found

@@ -104,7 +104,9 @@ class ExternalAccessPolicy:
         """Return the target of a connection. Raises `EgressError` if the operator does not allow it, or `PlaceError`."""
         document = self._store.document(CONNECTION, connection)
         if document is None:
-            raise PlaceError("the connection of the pipeline was deleted; declare another one in the pipeline")
+            raise PlaceError(
+                "the connection of the pipeline was deleted; declare another connection in the definition of the pipeline"
+            )
         match document["kind"]:
             case "folder":
                 return FolderPlace(

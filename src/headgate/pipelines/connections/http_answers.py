@@ -168,7 +168,7 @@ def _unpacked(pieces: Iterable[bytes], largest: int, *, is_gzip: bool) -> bytear
         body += _inflated(unpacker, piece, largest + 1 - len(body)) if is_gzip else piece
         if max(raw, len(body)) > largest:
             raise OversizedAnswerError(
-                f"the response of the host is larger than {largest:,} bytes; request less at once"
+                f"the response of the host is larger than {largest:,} bytes; check the address of the connection"
             )
     if is_gzip and not unpacker.eof:
         raise BrokenAnswerError("the response of the host is damaged: its gzip data is truncated")

@@ -98,7 +98,8 @@ def require_drawable(chart: Chart, rows: ChartRows) -> None:
         if each is not None and names.count(each) != 1:
             has = "more than one" if each in names else "no"
             raise ChartError(
-                f"the SELECT returns {has} column `{each}`, which `chart` names; it returns {', '.join(f'`{n}`' for n in names)}"
+                f"the SELECT returns {has} column `{each}`, which `chart` names; return it once, or name another column in "
+                f"`chart`; the SELECT returns {', '.join(f'`{n}`' for n in names)}"
             )
 
 

@@ -25,5 +25,5 @@ class Kind(Generic[D]):
     touches: Callable[[D], DeclaredIO]
     run: Callable[[D, RunExecution], None] | None = None
     whole: Callable[[D], str | None] = lambda definition: (
-        f"`{definition.name}` cannot be backfilled: each of its runs processes all rows"
+        f"`{definition.name}` cannot be backfilled, because each of its runs processes all rows; run it without a range"
     )

@@ -138,7 +138,10 @@ def outcome_of(attempt: Attempt, failure: Failure | None, now: float) -> Attempt
     if failure is None:
         return AttemptOutcome(SUCCEEDED)
     if attempt.stop_reason is StopReason.TIMEOUT:
-        why = f"the attempt exceeded its `timeout` of {attempt.definition.timeout:g} seconds"
+        why = (
+            f"the attempt exceeded its `timeout` of {attempt.definition.timeout:g} seconds; set a longer `timeout` in the "
+            "definition, or let a run process less data"
+        )
         return _build_failed(why, retries, figures, now)
     if failure.refused:
         return AttemptOutcome(REFUSED, failure.words)
@@ -159,7 +162,8 @@ def _away(words: str, figures: Mapping[str, Any], now: float) -> AttemptOutcome:
     if interruptions > MOST_INTERRUPTIONS:
         return AttemptOutcome(
             FAILED,
-            f"Spark was not available in {interruptions} attempts, and the run is not retried any more; last error: {words}",
+            f"Spark was not available in {interruptions} attempts, and the run is not retried any more; retry it when Spark is "
+            f"available; last error: {words}",
             None,
             counted,
         )

@@ -62,7 +62,7 @@ def _read(path: Path) -> tuple[bytes, float]:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
             raise LoadError(
-                f"the file `{path.name}` in the checkpoint folder of the stream, which lists the loaded files, "
+                f"the file `{path.name}` in the checkpoint folder of the stream capture, which lists the loaded files, "
                 "is damaged; ask the operator to remove that file; the next run writes it again, and loads no "
                 "file twice"
             )

@@ -66,9 +66,11 @@ class TableServiceDefinition(PipelineDefinition):
         if self.z_order and len(self.by) < 2:  # noqa: PLR2004 (one column has one order)
             raise ValueError("`z_order` needs at least two columns in `by`; add columns to `by`, or remove `z_order`")
         if self.service == "metasync" and not self.connection:
-            raise ValueError("`metasync` has no `connection`; set it to a connection to the other catalog")
+            raise ValueError("`metasync` has no `connection`; set it to the name of a connection to the other catalog")
         if self.service == "metasync" and not self.into:
-            raise ValueError("`metasync` has no `into`; set it to the database and table in the other catalog")
+            raise ValueError(
+                "`metasync` has no `into`; set it to the database and table in the other catalog, such as `sales.orders`"
+            )
         if self.service != "metasync" and self.connection and self.into:
             raise ValueError("`connection` and `into` have a meaning only for `metasync`; remove them")
         return self

@@ -146,7 +146,7 @@ class Scheduler:
         try:
             return Schedule.model_validate(document["schedule"])
         except ValidationError:
-            log.exception("the schedule of the pipeline `%s` is invalid and starts no runs", id)
+            log.exception("the schedule of the pipeline `%s` is invalid and starts no runs; correct its definition", id)
             return None
 
     def _set(self, id: ResourceId, schedule: Schedule, since: float) -> None:
@@ -181,7 +181,10 @@ class Scheduler:
         """Whether a pipeline follows itself. Saving refuses such a cycle only if the user may see the other pipelines."""
         found = has_cycle(id, self._predecessors)
         if found:
-            log.warning("the pipeline `%s` follows itself through other pipelines; its schedule starts no runs", id)
+            log.warning(
+                "the pipeline `%s` follows itself through other pipelines, so its schedule starts no runs; remove the cycle",
+                id,
+            )
         return found
 
     def _predecessors(self, id: ResourceId) -> list[ResourceId]:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from headgate.pipelines.connections.http_answers import AnswerBounds, AnswerError, HttpReader
+from headgate.pipelines.connections.http_answers import AnswerBounds, AnswerError, BrokenAnswerError, HttpReader
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.load_errors import LoadError
 from headgate.untrusted_input.errors import UntrustedInputError
@@ -49,6 +49,10 @@ def register_external_table(place: HttpPlace, into: str, metadata: str, has_to_e
     with HttpReader(place, has_to_end, _BOUNDS) as http:
         try:
             _Other(http, place.base_url.rstrip("/")).register(database, table, metadata)
+        except BrokenAnswerError as error:
+            raise SyncError(
+                f"the table was not registered as `{into}` in the other catalog: {error}; run again later"
+            ) from error
         except (AnswerError, LoadError) as error:
             raise SyncError(f"the table was not registered as `{into}` in the other catalog: {error}") from error
 

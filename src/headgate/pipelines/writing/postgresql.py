@@ -81,7 +81,9 @@ def _transaction(load: Load) -> Iterator[Connection]:
         words = error.diag.message_primary or (
             "the server does not respond, or refuses the connection's user; check the address, user and password of the connection"
         )
-        raise LoadError(f"the database of the connection `{load.connection}`: {words}") from None
+        raise LoadError(
+            f"the rows cannot be written to the database of the connection `{load.connection}`: {words}"
+        ) from None
 
 
 def _finish(database: Connection, load: Load) -> int:
