@@ -58,7 +58,10 @@ def test_a_request_to_an_unreadable_organization_is_unavailable_and_reveals_noth
         asked(damaged.world, damaged.login, "GET", "/o/beta/api/v1/me"),
     ):
         assert answer.status_code == 503
-        assert answer.json()["detail"] == "the store is unavailable; the server's log has the cause"
+        assert answer.json()["detail"] == (
+            "the store is unavailable; retry later, or ask the operator of this deployment to look for the reason in the "
+            "server's log"
+        )
 
 
 def test_a_login_that_may_be_in_an_unreadable_organization_has_to_name_one(damaged: Damaged) -> None:

@@ -274,7 +274,7 @@ class TestTheFacts:
         body = asked("member", "table.select", "flights")
         assert answer(place, w.MEMBER, "evaluation", {**body, "context": {"at_least": 2}})["decision"] is False
         late = sent(place, w.MEMBER, "evaluation", {**body, "context": {"at_least": 3}})
-        text = b"`context.at_least` is 3, a revision that does not exist yet; the newest is 2"
+        text = b"`context.at_least` names revision 3, but the newest revision is 2; retry later, or send at most 2"
         assert (late.status, late.body) == (400, text)
 
     def test_an_evaluation_as_of_the_past_needs_the_right_to_read_the_audit(self) -> None:

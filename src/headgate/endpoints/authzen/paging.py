@@ -33,7 +33,10 @@ def parse_page(source: Mapping[str, Any]) -> SearchPage:
         return SearchPage(None, MOST if limit is None else limit, request)
     before = _read(token)
     if before.request != request or limit not in (None, before.limit):
-        raise BadRequestError("`page.token` belongs to another search; send the request of the previous page unchanged")
+        raise BadRequestError(
+            "`page.token` belongs to another search; change only `page.token` in the request of the previous page, or leave "
+            "the token out for the first page"
+        )
     return before
 
 

@@ -62,7 +62,8 @@ class SubjectResolver:
         newest = control.snapshot.revision
         if wanted.at_least > newest:
             raise BadRequestError(
-                f"`context.at_least` is {wanted.at_least}, a revision that does not exist yet; the newest is {newest}"
+                f"`context.at_least` names revision {wanted.at_least}, but the newest revision is {newest}; retry later, or "
+                f"send at most {newest}"
             )
         if wanted.explain or wanted.past:
             self._costly()

@@ -90,7 +90,10 @@ def requested(
     newest = control.snapshot.revision
     if at_least > newest:
         raise ProblemError(
-            409, "not-yet", f"`at_least` names revision {at_least}, but the newest revision is {newest}; retry later"
+            409,
+            "not-yet",
+            f"`at_least` names revision {at_least}, but the newest revision is {newest}; retry later, or send at most "
+            f"{newest}",
         )
     if as_of is None:
         return evaluation_now(organization, caller)

@@ -98,5 +98,7 @@ def _read(cursor: str) -> tuple[str, str]:
         return str(field), str(key)
     except (ValueError, TypeError, RecursionError):
         raise ProblemError(
-            422, "invalid", "`cursor` is not a cursor of the list; leave it out to begin with the first page"
+            422,
+            "invalid",
+            "`cursor` is not valid; send the `next` of the previous page, or leave `cursor` out for the first page",
         ) from None

@@ -51,7 +51,7 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
 RETRY_AFTER = "2"
 """The value of `Retry-After`: seconds until the client should retry."""
 
-NO_STORE = "the store is unavailable; the server's log has the cause"
+NO_STORE = "the store is unavailable; retry later, or ask the operator of this deployment to look for the reason in the server's log"
 """The text for a `StoreError`: its own message names a path of the server's machine, which only the operator may see."""
 
 

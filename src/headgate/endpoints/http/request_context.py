@@ -105,7 +105,10 @@ class Exchanges:
         except Exception:
             logger.exception("the request %s failed", exchange.id)
             if not exchange.status:
-                said = f"the request failed in the server; the server's log says why, under the request `{exchange.id}`"
+                said = (
+                    "the request failed because of an internal error; ask the operator of this deployment to look for the "
+                    f"request `{exchange.id}` in the server's log"
+                )
                 await problem_response(500, "failed", said)(scope, receive, answer)
 
 

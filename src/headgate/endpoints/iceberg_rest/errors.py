@@ -170,6 +170,10 @@ def _answer(error: Exception) -> JSONResponse:
         message = str(error)
     else:
         log.error("the Iceberg REST catalog failed", exc_info=error)
-        code, kind, message = 500, "InternalServerError", "the catalog failed; the server's log says why"
+        code, kind = 500, "InternalServerError"
+        message = (
+            "the request failed because of an internal error; ask the operator of this deployment to look for the reason in "
+            "the server's log"
+        )
     later = {"retry-after": RETRY_AFTER} if code == HTTPStatus.SERVICE_UNAVAILABLE else None
     return JSONResponse({"error": {"message": shorten_quotes(message), "type": kind, "code": code}}, code, later)

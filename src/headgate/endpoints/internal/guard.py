@@ -133,7 +133,7 @@ async def _question(request: Request, sparks: SparkRegistry, kind: type[Asked]) 
         return spoken, kind.model_validate_json(body)
     except ValidationError:
         raise ProblemError(
-            422, "invalid", "internal error: the request of the guard in the Spark driver is malformed; report it"
+            422, "invalid", "internal error: the Spark driver sent a malformed request to the server; report it"
         ) from None
 
 

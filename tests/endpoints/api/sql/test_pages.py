@@ -137,7 +137,7 @@ class TestAPage:
         assert (before.json()["rows"], before.json()["next"]) == ([["a"]], 1)
         assert (refused.status_code, refused.json()["type"]) == (413, "urn:headgate:problem:too-large")
         assert (refused.json()["row"], refused.json()["id"]) == (1, id)
-        assert "select fewer values" in refused.json()["detail"]
+        assert "select fewer columns" in refused.json()["detail"]
         assert ARROW in refused.json()["detail"]
         assert after.json()["rows"] == [["b"]]
 

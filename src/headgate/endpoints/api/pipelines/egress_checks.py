@@ -23,6 +23,6 @@ def require_egress(organization: Organization, egress: Egress, relations: Relati
         document = organization.store.document(CONNECTION, edge.target)
         if document is not None and egress.fault(document) is not None:
             raise InvalidError(
-                f"the egress rules do not allow the target of the connection `{resources[edge.target].name}` to the "
-                f"organization; ask the operator to list it in the file that {EGRESS_SETTING} names"
+                "the operator does not allow this organization to reach the target of the connection "
+                f"`{resources[edge.target].name}`; ask the operator to list it in the file that {EGRESS_SETTING} names"
             )

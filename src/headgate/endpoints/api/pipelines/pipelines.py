@@ -363,6 +363,9 @@ def _require_definition(
     definition = parse_definition(document) if document is not None else None
     if not isinstance(definition, Streaming):
         raise ProblemError(
-            422, "invalid", f"`{name}` has no streams; name a source or an integration with a definition"
+            422,
+            "invalid",
+            f"`{name}` has no streams, because it is not a source or integration with a saved definition; name a source or "
+            "integration, or save its definition first",
         )
     return found, definition, replace(write, if_match=write.if_match or stated)

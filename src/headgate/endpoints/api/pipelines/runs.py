@@ -40,7 +40,9 @@ _AT_A_TIME = 200
 _TRIES = 5
 
 _NO_CURSOR = ProblemError(
-    422, "invalid", "`cursor` is not a cursor of the list; leave it out to begin with the first page"
+    422,
+    "invalid",
+    "`cursor` is not valid; send the `next` of the previous page, or leave `cursor` out for the first page",
 )
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "refused"]
@@ -171,7 +173,7 @@ def cancel_run(
     raise ProblemError(
         409,
         "changed",
-        f"the run `{run}` changed while the request was processed; it was not cancelled, retry the request",
+        f"the run `{run}` changed while the request was processed, and was not cancelled; retry the request",
     )
 
 

@@ -109,7 +109,7 @@ class RowTooLargeError(ProblemError):
     def __init__(self, kept: StoredStatement, row: int, size: int) -> None:
         detail = (
             f"row {row} of the result needs up to {size / 1024**2:,.1f} MiB as JSON, and a response has at most "
-            f"{PAGE_BYTES // 1024**2} MiB; select fewer values of the row, or ask for an Arrow stream with `Accept: {ARROW}`"
+            f"{PAGE_BYTES // 1024**2} MiB; select fewer columns or shorter values, or ask for an Arrow stream with `Accept: {ARROW}`"
         )
         super().__init__(413, "too-large", detail, id=kept.id, row=row)
 

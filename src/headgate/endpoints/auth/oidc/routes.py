@@ -50,7 +50,9 @@ def finish_oidc_login(
             f"the login did not begin in this browser, or took more than {_SECONDS // 60} minutes; log in again"
         )
     if error or not code:
-        raise LoginError("the provider did not log you in; log in again")
+        raise LoginError(
+            "the OpenID Connect provider did not log you in; log in again, or ask the operator to check the provider"
+        )
     who = _provider(request).exchange_code(attempt, code, _back(request))
     started = ways.authentication.sessions.start(ways.outsiders.user(who), "oidc", told)
     path = unquote(quoted)
