@@ -147,7 +147,11 @@ def test_tables_that_are_not_moved_can_be_read_and_written_and_not_purged(former
                 lake.purge_table("raw.t")
 
 
-@pytest.mark.parametrize("last", ["read_relocated", "_link_all", "_write", "_sync", "shutil.rmtree"])
+LATER_STEPS = ("read_relocated", "_write", "_sync", "shutil.rmtree")
+"""The other steps of a move at which it can be interrupted."""
+
+
+@pytest.mark.parametrize("last", ["_link_all", *(pytest.param(each, marks=pytest.mark.soak) for each in LATER_STEPS)])
 def test_an_interrupted_move_can_be_repeated(former: Former, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with relocations_of(former) as found, monkeypatch.context() as patch:
         patch.setattr(f"headgate.app.relocations.{last}", _interrupted)

@@ -136,9 +136,9 @@ def asked(
 TOKENS = list(NARROWINGS)
 
 
-@pytest.fixture(params=[3, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
+@pytest.fixture(params=[9, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
 def share(request: pytest.FixtureRequest) -> int:
-    """The share of the pairs of a route and a name that is tried with one token; the tokens together try every pair."""
+    """One in how many pairs of a route and a name is tried with one token; `make soak` tries every pair with each."""
     return request.param
 
 

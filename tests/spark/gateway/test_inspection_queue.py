@@ -199,7 +199,10 @@ def gateway() -> Iterator[RunningGateway]:
 
 
 @pytest.mark.parametrize("parts", [MAX_PARTS - 5_000, 2 * MAX_PARTS])
-@pytest.mark.parametrize("shape", ["literals", "names of columns", "elements of arrays"])
+@pytest.mark.parametrize(
+    "shape",
+    ["names of columns", *(pytest.param(each, marks=pytest.mark.soak) for each in ("literals", "elements of arrays"))],
+)
 def test_another_principal_is_answered_before_large_requests_that_came_first(
     gateway: RunningGateway, shape: str, parts: int
 ) -> None:
