@@ -146,13 +146,13 @@ def _path(word: str, _: Sequence[str]) -> Path:
 
 
 def _port(word: str, _: Sequence[str]) -> int:
-    if not word.isdecimal() or int(word) > LAST_PORT:
+    if not _DIGITS.fullmatch(word) or int(word) > LAST_PORT:
         raise ValueError(f"{VALUE} is not a port; use a number up to {LAST_PORT}")
     return int(word)
 
 
 def _count(word: str, _: Sequence[str]) -> int:
-    if not word.isdecimal() or int(word) == 0:
+    if not _DIGITS.fullmatch(word) or int(word) == 0:
         raise ValueError(f"{VALUE} is not a count; use a whole number above 0")
     return int(word)
 
@@ -243,7 +243,8 @@ def _egress(word: str, _: Sequence[str]) -> EgressPolicy:
     return read_egress_file(Path(word))
 
 
-_NUMBER = re.compile(r"\d+(\.\d+)?")
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
 _KINDS: Mapping[SettingKind, Callable[[str, Sequence[str]], Any]] = {
     "text": _text,
     "path": _path,
