@@ -81,7 +81,7 @@ def scala_messages(source: str) -> Iterator[str]:
     """Yield the messages of a Scala file; concatenated strings are one message."""
     for found in _SCALA.finditer(_JOINED.sub("", source)):
         text = found[1] or found[2]
-        if text and _is_message(text):
+        if text and _is_message(text) and " = new " not in text:  # generated Java is no message
             yield _one_line(text)
 
 

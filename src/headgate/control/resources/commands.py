@@ -173,7 +173,9 @@ class SetAttributes:
         for each in (view, view.with_changes(change)):
             each.require_action(action, found.id, given=self.attributes)
         if view.caller is not None and found.id == view.root:
-            raise InvalidError("an organization's attributes are managed by the operator; change its settings instead")
+            raise InvalidError(
+                "only the operator of this deployment may change the attributes of an organization; ask the operator, or change a setting of the organization"
+            )
         if view.caller is not None and STATE in self.attributes:
             raise InvalidError(
                 "the attribute `state` cannot be set directly; use an action such as `activate`, `deactivate`, `pause` or `resume`"

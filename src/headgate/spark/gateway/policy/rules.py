@@ -249,7 +249,7 @@ def _chunked_artifact(message: Any, _reader: RequestingCaller) -> None:
     _check_artifact_name(message.name)
     if not message.initial_chunk.data:
         raise RequestRefusedError(
-            "the first chunk of an artifact of the upload is empty; put the first bytes of the artifact into the chunk"
+            "the client began the upload of an artifact with an empty chunk; upload it with a PySpark 4.1 client, or put the first bytes of the artifact into the first chunk"
         )
 
 

@@ -43,8 +43,8 @@ def _require_apart(rows: list[dict[str, object]], column: str) -> None:
             raise StoreError(
                 f"the table `{row['table_id']}` of the organization `{row['log_id']}` and the table "
                 f"`{other['table_id']}` of the organization `{other['log_id']}` have the same {what}; start the version of Headgate that "
-                "wrote the store, find in its history which of the two tables was registered last, drop that one without purging its "
-                "files, and start this version again"
+                "you used before, see in its audit log which of the two tables was registered last, drop that table without purging "
+                "its files, and start this version again"
             )
 
 

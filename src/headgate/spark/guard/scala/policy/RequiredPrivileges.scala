@@ -149,7 +149,7 @@ final class RequiredPrivileges(session: SparkSession) {
       val places = if (relation.isStreaming) files.location.rootPaths.map(_.getParent) else files.location.rootPaths
       places.distinct.map(path => RequiredPrivilege.readPath(path.toString))
     case _ =>
-      connections.needs(relation).getOrElse(Refusal.because("the statement reads data that is neither a table of the lake nor, through a connection, files or a table of an external database; read a table as `lake.<database>.<table>`"))
+      connections.needs(relation).getOrElse(Refusal.because("the statement reads from a source that Headgate does not allow; read a table as `lake.<database>.<table>`, or, in a run of a pipeline, files or an external database through a connection that the pipeline declares"))
   }
 }
 
