@@ -41,7 +41,7 @@ _SECTION = re.compile(
 
 def main() -> int:
     """Build and check; return the exit status."""
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    version = project_version()
     archives = [file.name.removesuffix(".tar.gz") for file in ARCHIVES.glob("*.tar.gz")]
     _require("version and changelog", version_faults(version, (ROOT / "CHANGELOG.md").read_text("utf-8"), archives))
     shutil.rmtree(DIST, ignore_errors=True)
@@ -84,7 +84,13 @@ def main() -> int:
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(DIST.iterdir())]
     (DIST / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
     _say(f"headgate {version} is in {DIST.relative_to(ROOT)}/:\n{''.join(sums)}", end="")
+    _say("add the data of this release: python -m tools.released_data")
     return 0
+
+
+def project_version() -> str:
+    """Return the version in `pyproject.toml`."""
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
 
 
 def version_faults(version: str, changelog: str, archives: Iterable[str]) -> Iterator[str]:
@@ -99,7 +105,10 @@ def version_faults(version: str, changelog: str, archives: Iterable[str]) -> Ite
         yield f"the section `[{version}]` of CHANGELOG.md needs a date (`- YYYY-MM-DD`) and entries"
     for name in released[1:]:
         if name not in archives:
-            yield f"tests/compatibility/released has no archive `{name}.tar.gz`; without it no upgrade from {name} is tested"
+            yield (
+                f"tests/compatibility/released has no archive `{name}.tar.gz`, so no upgrade from {name} is tested; "
+                f"run `python -m tools.released_data` with the code of {name}"
+            )
 
 
 def wheel_faults(wheel: Path, files: Iterable[str]) -> Iterator[str]:
