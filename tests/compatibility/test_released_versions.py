@@ -24,12 +24,15 @@ from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.lake.containment import path_of
 from headgate.lake.relocation import Relocation
 from tests.app.deployment_harness import DeploymentHarness, settings_in
 from tests.threads import served
+from tools.released_data import PASSWORD
 
 RELEASED = sorted((Path(__file__).parent / "released").glob("*.tar.gz"))
-PASSWORD = "correct horse battery"  # noqa: S105 (the password of the users in the data folder)
+FIRST_LOG_LINES = [2, 2]
+"""The numbers of log lines of the runs in the first archive, which does not state them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Released:
         return found
 
 
-@pytest.fixture(scope="module", params=RELEASED, ids=lambda file: file.name.partition(".")[0])
+@pytest.fixture(scope="module", params=RELEASED, ids=lambda file: file.name.removesuffix(".tar.gz"))
 def unpacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Released:
     """The unpacked archive; the paths in its files are rewritten to the new folder."""
     folder = tmp_path_factory.mktemp("released")
@@ -77,12 +80,11 @@ def released(unpacked: Released, tmp_path: Path) -> Iterator[Released]:
 
 
 def _move_paths(data: Path, relocation: Relocation) -> None:
+    old, new = path_of(relocation.old), path_of(relocation.new)
     with closing(sqlite3.connect(data / "headgate.db")) as database, database:
-        for column in ("metadata_location", "previous_location"):
-            database.execute(
-                f"UPDATE pointers SET {column} = replace({column}, ?, ?)",
-                (relocation.old, relocation.new),
-            )
+        columns = {row[1] for row in database.execute("PRAGMA table_info(pointers)")}
+        for column in columns & {"metadata_location", "previous_location", "place"}:
+            database.execute(f"UPDATE pointers SET {column} = replace({column}, ?, ?)", (old, new))
     deletes, sizes = list((data / "warehouse").rglob("*-deletes.parquet")), dict[str, int]()
     for file in deletes:
         file.write_bytes(relocation.position_deletes(file.read_bytes()))
@@ -162,12 +164,13 @@ class TestADataFolder:
     def test_a_data_folder_of_an_earlier_version_keeps_its_rows_when_its_tables_are_moved(
         self, released: Released
     ) -> None:
-        settings = settings_in(released.folder)
+        settings, outside = settings_in(released.folder), _count_tables_outside(released)
         before = _rows(settings, released)
         moved = run("warehouse", "move", "--data", released.folder / "data")
 
         assert moved.exit_code == 0, moved.output
-        assert "7 were moved, 0 were not" in moved.output
+        assert (f"{outside} were moved, 0 were not" if outside else "there is nothing to move") in moved.output
+        assert _count_tables_outside(released) == 0
         assert _rows(settings, released) == before
         require_rows_as_they_were(before, released)
 
@@ -201,7 +204,9 @@ class TestAnExport:
             runs, pipelines = _kept(deployment.home)
 
             assert (runs, pipelines) == _kept(former.home)
-            assert [len(lines) for _, lines in runs] == [2, 2]
+            counts = released.organizations[former.home.id].get("log_lines", FIRST_LOG_LINES)
+            assert len(runs) == len(FIRST_LOG_LINES)
+            assert [len(lines) for _, lines in runs] == counts
             assert [each["sql"] for each in pipelines] == [
                 "SELECT part, sum(n) AS total FROM lake.flights.t GROUP BY part"
             ]
@@ -221,6 +226,14 @@ def _export(released: Released, name: str) -> Path:
     end = {"end": {"lines": len(moved), "sha256": hashlib.sha256("".join(moved).encode()).hexdigest()}}
     file.write_text("".join((*moved, json.dumps(end))), encoding="utf-8")
     return file
+
+
+def _count_tables_outside(released: Released) -> int:
+    """Return the number of tables whose files are outside the folder of their organization, as they were in the first archive."""
+    with closing(sqlite3.connect(released.folder / "data" / "headgate.db")) as database:
+        inside = "instr(metadata_location, '/data/warehouse/' || log_id || '/')"
+        (count,) = database.execute(f"SELECT count(*) FROM pointers WHERE {inside} = 0").fetchone()
+    return int(count)
 
 
 def _kept(organization: Organization) -> tuple[list[Any], list[Mapping[str, Any]]]:
