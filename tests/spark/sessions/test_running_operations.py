@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from typing_extensions import override
 
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.facts.caller import Caller
@@ -82,6 +83,7 @@ def test_an_operation_that_needs_a_revoked_right_is_refused_until_it_ends(
 
 def test_an_operation_is_refused_while_the_log_of_its_organization_is_unreadable(scene: Scene) -> None:
     class Unreadable(Scene):
+        @override
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             raise LogRefusedError("its log cannot be read")
 
@@ -161,6 +163,7 @@ def test_a_statement_goes_on_after_it_has_dropped_its_table_with_permission(
 
 def test_a_statement_that_drops_its_table_during_the_check_goes_on(scene: Scene) -> None:
     class Dropping(Scene):
+        @override
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             self.named.clear()
             return "there is no such table" if DROP in needs else None
@@ -177,6 +180,7 @@ def test_a_statement_of_a_user_that_renames_without_end_is_checked_twice_only(sc
     class Renaming(Scene):
         asked = 0
 
+        @override
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             self.asked += 1
             self.named = {READ: OLD, DROP: OLD} if self.asked % 2 else {}
