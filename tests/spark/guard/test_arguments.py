@@ -103,7 +103,9 @@ class TestOptionsOfFunctions:
         spark = lake.session(READER)
         for expression in XSD.values():
             text = way.format(expression.format(url=listening.url))
-            assert re.search(r"the option `\w+` of \w+ functions is not allowed", refusal(spark, text)), text
+            assert re.search(
+                r"Headgate allows only reviewed|` of \w+ functions is not allowed", refusal(spark, text)
+            ), text
         assert listening.asked == []
 
     def test_a_dataframe_makes_the_driver_fetch_no_schema(self, lake: DriverHarness, listening: Listening) -> None:
