@@ -4,6 +4,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -236,6 +237,10 @@ def test_the_help_of_every_command_is_plain_english(words: tuple[str, ...]) -> N
 
     assert all(said), "a text is missing"
     assert [text for text in said if PRIVATE_WORDS.search(text)] == []
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"headgate {version('headgate')}\n"
 
 
 def test_the_help_sets_local_commands_apart() -> None:

@@ -97,3 +97,14 @@ def test_repeats_at_once_and_later_get_the_one_answer(world: DeploymentHarness, 
 
 def test_every_route_that_offers_the_key_is_swept(repeatable: set[str]) -> None:
     assert repeatable == {*WRITES, *PREPARED, *ALONE}
+
+
+@pytest.mark.parametrize("key", ["", "k" * 300])
+def test_a_key_that_is_empty_or_too_long_is_refused_without_an_effect(world: DeploymentHarness, key: str) -> None:
+    headers = {"authorization": f"Bearer {world.tokens['owner']}", "idempotency-key": key}
+
+    answer = world.http.post("/api/v1/groups", json={"name": "keyless"}, headers=headers)
+
+    assert answer.status_code == 422
+    assert "idempotency-key" in answer.text.lower()
+    assert "keyless" not in world.call("owner", "GET", "/groups").text

@@ -1,6 +1,8 @@
 """The command line: the server's own commands, and the commands of the API from a shell."""
 
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import httpx
 import typer
@@ -63,6 +65,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(value: bool) -> None:  # noqa: FBT001 (Typer passes the option's value)
+    if value:
+        typer.echo(f"headgate {version('headgate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version, and exit")
+    ] = False,
+) -> None:
+    pass
+
+
 for module in (
     serve,
     doctor,

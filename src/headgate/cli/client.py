@@ -2,6 +2,7 @@
 
 import math
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -223,7 +224,16 @@ def problem_of(answer: httpx.Response) -> str:
     if body.get("type") == _TOO_OFTEN and wait.isdecimal():
         return f"there were too many requests or attempts to log in; retry in {_duration(int(wait))}"
     faults = "; ".join(f"{each['at']}: {each['fault']}" for each in body.get("faults", ()))
-    return f"{body.get('detail', answer.status_code)}{f' ({faults})' if faults else ''}"
+    return f"{_with_request_command(body) or answer.status_code}{f' ({faults})' if faults else ''}"
+
+
+def _with_request_command(problem: Mapping[str, Any]) -> str:
+    """Return the detail of a problem; in place of its link for requesting access, it has the command."""
+    detail, link, missing = problem.get("detail", ""), problem.get("ask"), problem.get("missing")
+    if not link or not missing:
+        return str(detail)
+    words = (missing[0]["action"], missing[0]["resource"])
+    return str(detail).replace(link, f"`headgate request create {shlex.join(words)} --purpose PURPOSE`")
 
 
 def _unknown_caller(answer: httpx.Response) -> str:

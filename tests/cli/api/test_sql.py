@@ -68,6 +68,12 @@ class TestRows:
     def test_rows_as_an_arrow_stream_require_a_file(self, run: Run) -> None:
         assert isinstance(run(FakeSpark(), "SELECT 1", "--output", "arrow").exception, ApiError)
 
+    def test_a_file_for_rows_in_another_form_is_refused(self, run: Run, tmp_path: Path) -> None:
+        done = run(FakeSpark(ROWS), "SELECT 1", "--output", "csv", "--output-file", str(tmp_path / "rows.csv"))
+
+        assert str(done.exception).startswith("`--output-file` is for `--output arrow`")
+        assert not list(tmp_path.iterdir())
+
     def test_rows_beyond_the_limit_are_not_printed(self, run: Run) -> None:
         done = run(FakeSpark(ROWS), "SELECT 1", "--limit", "1", "--output", "csv")
 
@@ -98,6 +104,15 @@ class TestAStatement:
         run(spark, "SELECT :a", "--param", "a=1", "--param", "b=x y", "--param", "c=null", "--param", "d=[1]")
 
         assert spark.last.wanted.parameters == {"a": 1, "b": "x y", "c": None, "d": "[1]"}
+
+    def test_a_refusal_names_the_command_that_requests_access(self, run: Run) -> None:
+        link = "http://x/api/v1/requests?action=table.select&resource=lake.a.b%3Bc"
+        text = f"vic: there is no `lake.a.b;c` that you may see. To ask for access: {link}"
+
+        done = run(FakeSpark(error=StatementError(text, "42501", None)), "SELECT 1")
+
+        command = "`headgate request create table.select 'lake.a.b;c' --purpose PURPOSE`"
+        assert str(done.exception) == f"vic: there is no `lake.a.b;c` that you may see. To ask for access: {command}"
 
     def test_a_slow_statement_is_awaited(self, run: Run) -> None:
         spark = FakeSpark(ROWS, slow=1.5)

@@ -46,7 +46,7 @@ def sql(
     ] = None,
     output_file: Annotated[
         Path | None,
-        typer.Option("--output-file", metavar="FILE", help="the file to write; required for `arrow`, unused otherwise"),
+        typer.Option("--output-file", metavar="FILE", help="the file to write; for `--output arrow` only"),
     ] = None,
 ) -> None:
     """Run a SQL statement on Spark with your privileges. Ctrl-C cancels it."""
@@ -54,6 +54,8 @@ def sql(
     if output == "arrow":
         _stream({**body, "limit": limit}, output_file)
         return
+    if output_file is not None:
+        raise ApiError("`--output-file` is for `--output arrow`; add this option, or redirect the output to the file")
     limit = limit or (100 if output == "table" else 1000)
     answer = _ended(send_request("POST", "/sql", body={**body, "limit": limit, "wait_seconds": _WAIT}))
     names = [each["name"] for each in answer["columns"]]
