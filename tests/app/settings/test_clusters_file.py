@@ -65,11 +65,11 @@ class TestTheFile:
             ('[big]\nmaster = "yarn"\nsecret_file = "/s"', "is for a standalone master"),
             (
                 '[big]\nmaster = "local[4]"',
-                "`big` has the master `local[4]`, but the cluster `embedded`, and no other, has",
+                "`big` has the master `local[4]`, but the cluster `embedded` must have a",
             ),
             (
                 '[embedded]\nmaster = "yarn"',
-                "`embedded` has the master `yarn`, but the cluster `embedded`, and no other, has",
+                "`embedded` has the master `yarn`, but the cluster `embedded` must have a",
             ),
             ('[big]\nmaster = "yarn"\nmemory = "lots"', "`big.memory`"),
             ('[big]\nmaster = "yarn"\nat_once = 0', "`big.at_once`"),

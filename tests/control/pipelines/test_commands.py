@@ -265,7 +265,7 @@ class TestUnderY42:
         world.do(role(ANN, "viewer", "module"))
 
         world.refuse(model, PermissionDeniedError, "create_query", by=ANN)
-        world.refuse(save("history", "module"), InvalidError, "no access model", by=FOUNDER)
+        world.refuse(save("history", "module"), InvalidError, "do not have the type `history`", by=FOUNDER)
         world.do(role(ANN, "editor", "module"))
         world.do(model, save("integration", "module", ResourceId("feed")), by=ANN)
         world.do(model, by=ANN)
