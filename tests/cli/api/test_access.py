@@ -40,7 +40,9 @@ def test_an_action_that_does_not_exist_is_an_error(explain: Ask) -> None:
 
 
 def test_an_action_on_another_type_is_an_error(explain: Ask) -> None:
-    assert explain("table.select", "lake.raw", "--principal", "vic").endswith("`lake.raw` has the type database")
+    assert explain("table.select", "lake.raw", "--principal", "vic").endswith(
+        "`lake.raw` has the type database; choose another action or resource"
+    )
 
 
 def test_a_denial_names_the_missing_role(explain: Ask) -> None:

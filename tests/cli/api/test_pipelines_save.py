@@ -23,7 +23,7 @@ class TestSavePipeline:
         ("content", "said"),
         [
             (None, "there is no file `"),
-            (b"name: [", "load.yaml` is not valid YAML ("),
+            (b"name: [", "load.yaml` is not valid YAML"),
             (b"\xff", "load.yaml` is not UTF-8 text"),
         ],
     )

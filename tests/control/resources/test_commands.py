@@ -300,7 +300,10 @@ class TestAttributes:
         world = onehouse()
 
         y42().refuse(
-            SetAttributes(ROOT, {"domain": ("acme.com",)}), InvalidError, "only the operator of this deployment may change", by=FOUNDER
+            SetAttributes(ROOT, {"domain": ("acme.com",)}),
+            InvalidError,
+            "only the operator of this deployment may change",
+            by=FOUNDER,
         )
         for id in ("crew", ROOT):
             change = SetAttributes(ResourceId(id), {"domain": ("acme.com",)})
