@@ -135,18 +135,27 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "was not written by Headgate; Headgate reads the whole log instead"),
-            (b"HEADGATE", "was not written by Headgate; Headgate reads the whole log instead"),
+            (
+                b"",
+                "was not written by Headgate; Headgate reads the whole log instead, which takes longer and loses nothing",
+            ),
+            (
+                b"HEADGATE",
+                "was not written by Headgate; Headgate reads the whole log instead, which takes longer and loses nothing",
+            ),
             (
                 b'{"format": "headgate facts"}',
-                "was not written by Headgate; Headgate reads the whole log instead",
+                "was not written by Headgate; Headgate reads the whole log instead, which takes longer and loses nothing",
             ),
-            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; Headgate reads the whole log instead"),
+            (
+                CONTENT[:8] + b"\x07" + CONTENT[9:],
+                "another version of Headgate; Headgate reads the whole log instead, which takes longer and loses nothing",
+            ),
             (
                 CONTENT[:10] + b"else" + CONTENT[14:],
-                "another version of Headgate; Headgate reads the whole log instead",
+                "another version of Headgate; Headgate reads the whole log instead, which takes longer and loses nothing",
             ),
-            (CONTENT + b"\0", "damaged; Headgate reads the whole log instead"),
+            (CONTENT + b"\0", "damaged; Headgate reads the whole log instead, which takes longer and loses nothing"),
         ],
         ids=[
             "nothing",

@@ -55,6 +55,6 @@ def _require_model(state: State, name: str, known: Mapping[str, Model]) -> Model
     found = known.get(state.sources.get(name, ""))
     if found is None:
         raise PastError(
-            f"the version of the access model `{name}` that was in force at revision {state.facts.revision} is not available; ask about a newer revision, or give that version of the model's file"
+            f"the version of the access model `{name}` that was in force at revision {state.facts.revision} is not available"
         )
     return found

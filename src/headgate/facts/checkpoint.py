@@ -84,14 +84,16 @@ def _by_resource(snapshot: Snapshot) -> Iterator[Assignment]:
 def _checked(content: bytes) -> memoryview:
     if not content.startswith(_MAGIC) or len(content) < _HEAD.size:
         raise CheckpointError(
-            "the checkpoint in the database was not written by Headgate; Headgate reads the whole log instead"
+            "the checkpoint in the database was not written by Headgate; Headgate reads the whole log instead, which takes longer and loses nothing"
         )
     _, version, shape, checksum = _HEAD.unpack_from(content)
     if (version, shape) != (VERSION, _SHAPE_SUM):
         raise CheckpointError(
-            "the checkpoint in the database was written by another version of Headgate; Headgate reads the whole log instead"
+            "the checkpoint in the database was written by another version of Headgate; Headgate reads the whole log instead, which takes longer and loses nothing"
         )
     inside = memoryview(content)[_HEAD.size :]
     if zlib.crc32(inside) != checksum:
-        raise CheckpointError("the checkpoint in the database is damaged; Headgate reads the whole log instead")
+        raise CheckpointError(
+            "the checkpoint in the database is damaged; Headgate reads the whole log instead, which takes longer and loses nothing"
+        )
     return inside

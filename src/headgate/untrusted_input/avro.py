@@ -112,7 +112,7 @@ def _codec(entries: Mapping[str, bytes]) -> str:
 def _schema(text: bytes) -> Any:
     if len(text) > MAX_SCHEMA_BYTES:
         raise UnreadableInputError(
-            f"the Avro file's schema is larger than {MAX_SCHEMA_BYTES // 1024} KiB; use fewer partition fields"
+            f"the schema of the Avro file is larger than {MAX_SCHEMA_BYTES // 1024} KiB, because it has a field for each partition field of the table; partition the table by fewer fields"
         )
     try:
         return json.loads(text, object_pairs_hook=distinct_members)

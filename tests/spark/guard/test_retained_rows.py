@@ -252,7 +252,7 @@ def test_a_statement_that_has_read_rows_creates_no_function(lake: DriverHarness)
         f"EXECUTE IMMEDIATE '{create}' || newest",
         f"BEGIN SELECT max(year) FROM lake.raw.flights; {create} 2; END",
     ):
-        with pytest.raises(PySparkException, match="create the function in a statement of its own"):
+        with pytest.raises(PySparkException, match="create the function with a statement of its own"):
             spark.sql(statement).collect()
     spark.sql(f"EXECUTE IMMEDIATE '{create} 2'").collect()
     assert spark.sql("SELECT keeps_a_value()").collect()[0][0] == 2

@@ -73,7 +73,9 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
     try:
         return in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
     except PastError as error:
-        raise PastError(f"{error}; pass its file with `--model-file`") from None
+        raise PastError(
+            f"{error}; ask about a newer revision, or pass the file of that version with `--model-file`"
+        ) from None
 
 
 @cache

@@ -50,7 +50,9 @@ class Vault:
             nonce, encrypted = b64decode(str(kept["nonce"])), b64decode(str(kept["sealed"]))
             secret: dict[str, str] = json.loads(AESGCM(key).decrypt(nonce, encrypted, connection.encode()))
         except (InvalidTag, KeyError, ValueError):
-            raise VaultError("the stored secret was changed and cannot be decrypted; enter the secret again") from None
+            raise VaultError(
+                "the stored secret cannot be decrypted, because its stored form is damaged or was altered; enter the secret again"
+            ) from None
         return secret
 
     def is_current(self, kept: Mapping[str, Any]) -> bool:

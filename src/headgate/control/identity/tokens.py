@@ -78,8 +78,8 @@ class IssueToken:
         view.require_principal(self.principal)
         if self.by_access_token:
             raise InvalidError(
-                "an access token of `/oauth2/token` cannot issue tokens; send the token of the service principal instead, which is "
-                "the client secret at `/oauth2/token`"
+                "an access token of `/oauth2/token` cannot issue tokens; send the service principal's own token "
+                "instead, which you sent to `/oauth2/token` as `client_secret`"
             )
         _not_wider(view, self.ends)
         if self.parent is not None:

@@ -71,7 +71,7 @@ class TestATokenOfOnesOwn:
         refused = acme.call("hour", "POST", "/tokens", {"days": 1})
 
         assert refused.status_code == 422
-        assert "send the token of the service principal instead" in refused.json()["detail"]
+        assert "send the service principal's own token instead" in refused.json()["detail"]
         assert acme.call("hour", "GET", "/users").status_code == 200
         assert acme.call("bot", "POST", "/tokens", {}).status_code == 201
 

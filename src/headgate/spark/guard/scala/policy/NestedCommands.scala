@@ -22,7 +22,7 @@ object NestedCommands {
     val open = mutable.Stack(plan)
     while (open.nonEmpty) {
       val part = open.pop()
-      if (acts(part)) Refusal.because("the query contains a command, which Spark would run while it plans the query; run the command as a statement of its own")
+      if (acts(part)) Refusal.because("the query contains a command, such as `SHOW` or `CREATE`, which Spark would run while it plans the query; run the command as a statement of its own")
       open.pushAll(part.children)
     }
   }

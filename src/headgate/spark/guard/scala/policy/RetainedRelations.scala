@@ -81,6 +81,6 @@ object RetainedRelations {
   private def found(rows: AnyRef): Seq[RequiredPrivilege] =
     Option(known.get(rows)).getOrElse(Refusal.because(Unknown)).toSeq
 
-  private val Function = "the function cannot be created in a statement that has read data before, because the body of the function could contain that data; create the function in a statement of its own"
+  private val Function = "the function cannot be created by a script or EXECUTE IMMEDIATE that has read data before, because that data could be in the body of the function; create the function with a statement of its own"
   private val Unknown = "the DataFrame, temporary view or function is refused: Headgate has no record of the tables that its rows come from; read the tables again"
 }
