@@ -155,7 +155,7 @@ class TestForgetting:
         assert "192.0.2.77" not in _everything(sql_stores)
 
     def test_an_organization_cannot_forget_a_person(self, organizations: Organizations, zaphod: PrincipalId) -> None:
-        with pytest.raises(InvalidError, match="own machine"):
+        with pytest.raises(InvalidError, match="only on the server"):
             organizations.open(ONE).control.execute(ForgetPrincipal(zaphod, ()), Caller(BOSS))
 
 
