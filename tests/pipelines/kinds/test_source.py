@@ -130,7 +130,7 @@ class TestFiles:
                 None,
                 "parquet",
                 "",
-                "`damaged.parquet` in the connection's folder: the metadata of the file is malformed",
+                "`damaged.parquet` in the connection's folder: the metadata of the Parquet file is malformed",
             ),
             "nothing.json": ("", "json_lines", "", "declare them in `columns`"),
             "lines.json": ('{"id": 1}\n{"id": 2}', "json", two, "set `format` to `json_lines`"),
