@@ -72,7 +72,7 @@ class TestARevision:
 
 
 def test_an_empty_log_has_no_revision() -> None:
-    with pytest.raises(PastError, match="use revision 0, the newest"):
+    with pytest.raises(PastError, match="use revision 0, its newest"):
         as_of(replay_history(()), 1, KNOWN)
 
 

@@ -55,7 +55,7 @@ from headgate.cli.operator import (
     store,
     warehouse,
 )
-from headgate.cli.output import fail
+from headgate.cli.output import fail, say
 
 app = typer.Typer(
     name="headgate",
@@ -69,7 +69,7 @@ app = typer.Typer(
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 (Typer passes the option's value)
     if value:
-        typer.echo(f"headgate {version('headgate')}")
+        say(f"headgate {version('headgate')}")
         raise typer.Exit
 
 
