@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headgate.control.kernel.ports import Pointer, PointerMove
+from headgate.control.kernel.private_files import sync_folder
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.control.questions.messages import display_name
 from headgate.facts.ids import ResourceId
@@ -16,7 +17,7 @@ from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.metadata_files import location_of
 from headgate.lake.relocation import Relocation
 from headgate.lake.relocation_process import read_relocated
-from headgate.lake.warehouse import find_former_database, organization_root, require_own, sync_folder
+from headgate.lake.warehouse import find_former_database, organization_root, require_own
 
 _MOVED = ".moved"
 """A marker file in the former folder of a moved table, with the id of its organization."""

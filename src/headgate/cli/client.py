@@ -228,12 +228,15 @@ def problem_of(answer: httpx.Response) -> str:
 
 
 def _with_request_command(problem: Mapping[str, Any]) -> str:
-    """Return the detail of a problem; in place of its link for requesting access, it has the command."""
+    """Return the detail of a problem; in place of its link for requesting access, it has the command.
+
+    The command is without backticks: another user may have chosen the name in it, and a shell would run parts of it.
+    """
     detail, link, missing = problem.get("detail", ""), problem.get("ask"), problem.get("missing")
     if not link or not missing:
         return str(detail)
     words = (missing[0]["action"], missing[0]["resource"])
-    return str(detail).replace(link, f"`headgate request create {shlex.join(words)} --purpose PURPOSE`")
+    return str(detail).replace(link, f"headgate request create {shlex.join(words)} --purpose PURPOSE")
 
 
 def _unknown_caller(answer: httpx.Response) -> str:

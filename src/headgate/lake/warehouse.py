@@ -4,10 +4,10 @@ import os
 import shutil
 import stat
 from collections.abc import Container, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from headgate.control.kernel.private_files import sync_folder
 from headgate.facts.ids import ResourceId, is_folder_name
 from headgate.lake.containment import is_inside, overlap, path_of, place_of
 from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError, RuleError
@@ -212,18 +212,3 @@ def _read_file(file: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise OSError
         return stream.read(MAX_FILE_BYTES + 1)
-
-
-@contextmanager
-def _open(folder: Path) -> Iterator[int]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder to disk, so that the names in it survive a crash."""
-    with _open(folder) as descriptor:
-        os.fsync(descriptor)

@@ -34,9 +34,7 @@ class CertificateFiles:
         try:
             context.load_cert_chain(self.certificate, self.key, password=_no_password)
         except (OSError, ValueError) as error:
-            raise TlsError(
-                f"the certificate `{self.certificate}` with the key `{self.key}` cannot be used: {error}"
-            ) from None
+            raise self._unusable(error) from None
         return context
 
     def reload(self) -> ssl.SSLContext | None:
@@ -48,6 +46,16 @@ class CertificateFiles:
             return None
         log.info("the certificate `%s` was loaded again", self.certificate)
         return context
+
+    def read(self) -> tuple[bytes, bytes]:
+        """Return the content of the key's and the certificate's file. Raises `TlsError` if they cannot be read."""
+        try:
+            return self.key.read_bytes(), self.certificate.read_bytes()
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: Exception) -> TlsError:
+        return TlsError(f"the certificate `{self.certificate}` with the key `{self.key}` cannot be used: {error}")
 
     def _stamps(self) -> tuple[Stamp, ...]:
         return tuple(_stamp(file) for file in (self.certificate, self.key))

@@ -14,13 +14,13 @@ from headgate.control.kernel.run_queue import QUEUED, RUNNING
 from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
-from headgate.store.log_rows import chain_fault, entry_of
+from headgate.store.log_rows import entry_of
 from headgate.store.rollback_protection import HighWaterMarks, require_not_rolled_back
 from headgate.store.schema import NEWEST_SCHEMA, version_table
 from headgate.store.seal_keys import KnownKeys
 from headgate.store.seals import list_all_seals
 from headgate.store.tables import log_table, meta, runs
-from headgate.store.verification import require_known
+from headgate.store.verification import require_known, require_next
 
 LAST = 200
 """The number of newest entries of each log that are checked."""
@@ -132,9 +132,7 @@ def _tail(connection: Connection, first: Row[Any]) -> LogTail:
     rows = connection.execute(query).all()
     for newer, older in zip(rows, [*rows[1:], None], strict=True):
         follows = (newer.revision, newer.previous_hash) if older is None else (older.revision + 1, older.hash)
-        fault = chain_fault(newer, *follows, f"of the log `{first.log_id}`")
-        if fault is not None:
-            raise StoreError(f"{fault}; restore a backup from before the damage")
+        require_next(first.log_id, newer, *follows)
     made: Mapping[str, str] = {
         change.model: change.model_hash for change in entry_of(first).changes if isinstance(change, OrganizationCreated)
     }

@@ -1,9 +1,11 @@
 """`headgate sql`: a statement's rows in the form that is wanted, and its end."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pyarrow as pa
 import pytest
@@ -105,19 +107,22 @@ class TestAStatement:
 
         assert spark.last.wanted.parameters == {"a": 1, "b": "x y", "c": None, "d": "[1]"}
 
-    def test_a_refusal_names_the_command_that_requests_access(self, run: Run) -> None:
-        link = "http://x/api/v1/requests?action=table.select&resource=lake.a.b%3Bc"
-        text = f"vic: there is no `lake.a.b;c` that you may see. To ask for access: {link}"
+    @pytest.mark.parametrize("name", ["lake.a.b;touch pwned", "lake.a.x`y`touch pwned`", "lake.a.$(touch pwned)'"])
+    def test_a_refusal_names_the_command_that_requests_access_and_nothing_else_for_a_shell(
+        self, run: Run, name: str, tmp_path: Path
+    ) -> None:
+        link = f"http://x/api/v1/requests?{urlencode({'action': 'table.select', 'resource': name})}"
+        text = f"vic: there is no such table. To ask for access: {link}"
 
         done = run(FakeSpark(error=StatementError(text, "42501", None)), "SELECT 1")
 
-        command = "`headgate request create table.select 'lake.a.b;c' --purpose PURPOSE`"
-        assert str(done.exception) == f"vic: there is no `lake.a.b;c` that you may see. To ask for access: {command}"
-
-    def test_a_slow_statement_is_awaited(self, run: Run) -> None:
-        spark = FakeSpark(ROWS, slow=1.5)
-
-        assert run(spark, "SELECT 1", "--output", "csv").stdout.startswith("n,word\n1,")
+        said, _, command = str(done.exception).partition(". To ask for access: ")
+        assert said == "vic: there is no such table"
+        # As a user copies it: whatever the name, the shell runs one command.
+        shell = f"headgate() {{ printf '%s\\n' \"$@\"; }}; {command}"
+        words = subprocess.run(["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+        assert words.splitlines() == ["request", "create", "table.select", name, "--purpose", "PURPOSE"]
+        assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize("slow", [0.0, 1.0])
     def test_a_failed_statement_reports_its_error(self, run: Run, slow: float) -> None:

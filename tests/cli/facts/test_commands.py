@@ -310,12 +310,12 @@ class TestWhatIf:
 
     def test_facts_what_if_refuses_a_change_of_a_missing_principal(self, ask: Ask, tmp_path: Path) -> None:
         changes = tmp_path / "changes.jsonl"
-        changes.write_text('{"change": "PrincipalExpires", "principal": "nobody", "ends": 1}\n')
+        changes.write_text('{"change": "PrincipalExpires", "principal": "p_gone", "ends": 1}\n')
 
         result = ask("what-if", changes)
 
         assert result.exit_code == 2
-        assert "refers to `nobody`, which the facts file does not contain" in result.stderr
+        assert "refers to `p_gone`, which the facts file does not contain" in result.stderr
 
 
 class TestTheDifference:

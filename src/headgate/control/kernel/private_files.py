@@ -17,7 +17,7 @@ def create_private_file(file: Path, content: bytes) -> bool:
             file.hardlink_to(new)
         except FileExistsError:
             return False
-    _sync(file.parent)
+    sync_folder(file.parent)
     return True
 
 
@@ -28,7 +28,7 @@ def replace_private_file(file: Path, content: bytes) -> None:
     """
     with _written_beside(file, content) as new:
         new.replace(file)
-    _sync(file.parent)
+    sync_folder(file.parent)
 
 
 @contextmanager
@@ -47,7 +47,8 @@ def _written_beside(file: Path, content: bytes) -> Generator[Path]:
         new.unlink(missing_ok=True)
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Sync a folder to disk, so that the names in it survive a crash."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -5,7 +5,7 @@ from typing import Any
 
 import grpc
 
-from headgate.spark.tls_files import CertificateFiles
+from headgate.spark.tls_files import CertificateFiles, TlsError
 
 
 class Certificates:
@@ -26,8 +26,10 @@ class Certificates:
         """Return the certificate if the files have changed and can be used. Called at each handshake, on any thread."""
         if not self._files.has_changed() or self._files.reload() is None:
             return None
-        return self._read()
+        try:
+            return self._read()
+        except TlsError:  # the files were replaced again since they were loaded; the next handshake loads them
+            return None
 
     def _read(self) -> Any:
-        pair = (self._files.key.read_bytes(), self._files.certificate.read_bytes())
-        return grpc.ssl_server_certificate_configuration([pair])
+        return grpc.ssl_server_certificate_configuration([self._files.read()])
