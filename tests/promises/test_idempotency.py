@@ -106,5 +106,6 @@ def test_a_key_that_is_empty_or_too_long_is_refused_without_an_effect(world: Dep
     answer = world.http.post("/api/v1/groups", json={"name": "keyless"}, headers=headers)
 
     assert answer.status_code == 422
-    assert "idempotency-key" in answer.text.lower()
+    assert answer.json()["faults"][0]["at"] == "header.idempotency-key"
+    assert answer.json()["faults"][0]["fault"].startswith("the string is too ")
     assert "keyless" not in world.call("owner", "GET", "/groups").text

@@ -120,7 +120,9 @@ class TestAStatement:
         assert said == "vic: there is no such table"
         # As a user copies it: whatever the name, the shell runs one command.
         shell = f"headgate() {{ printf '%s\\n' \"$@\"; }}; {command}"
-        words = subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+        words = subprocess.run(
+            ["/bin/sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False
+        ).stdout
         assert words.splitlines() == ["request", "create", "table.select", name, "--purpose", "PURPOSE"]
         assert not list(tmp_path.iterdir())
 

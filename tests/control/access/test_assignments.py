@@ -179,6 +179,15 @@ class TestRevoking:
         world.refuse(taken(ANN, "viewer", "raw", "ticket"), NotFoundError, by=FOUNDER)
         world.refuse(taken(ANN, "editor", "raw"), NotFoundError, by=FOUNDER)
 
+    def test_a_revocation_without_the_reason_of_the_assignment_names_the_reason(self) -> None:
+        world = nekt()
+        world.do(AssignRole(ANN, "viewer", ResourceId("raw"), reason="ticket"))
+
+        world.refuse(taken(ANN, "viewer", "raw"), NotFoundError, "has the reason `ticket`; name it too", by=FOUNDER)
+        world.refuse(
+            taken(ANN, "editor", "raw"), NotFoundError, "the subject has no assignment of `editor`", by=FOUNDER
+        )
+
     def test_a_hidden_resource_is_refused_like_a_missing_one(self) -> None:
         for place in ("secret", "nowhere"):
             nekt().refuse(taken(ANN, "viewer", place), NotFoundError, f"no `{place}` that you may see", by=ANN)

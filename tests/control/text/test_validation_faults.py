@@ -27,6 +27,7 @@ class Form(BaseModel):
     either: dict[Short, Short | bool | None] | list[Short | int] = Field(default_factory=list[str | int])
     number: Annotated[float, Field(allow_inf_nan=False, ge=0)] = 0.0
     few: Annotated[list[int], Field(max_length=2)] = Field(default_factory=list[int])
+    word: Annotated[Short, Field(min_length=1)] = "x"
     nested: dict[str, "Form"] = Field(default_factory=dict[str, "Form"])
 
 
@@ -60,6 +61,7 @@ def said(adapter: TypeAdapter[Any], form: object) -> list[tuple[str, str]]:
         ({"number": float("nan")}, [("number", "the value must be a finite number")]),
         ({"number": -1}, [("number", "the value must be at least 0.0")]),
         ({"few": [1, 2, 3]}, [("few", "there are too many entries; at most 2 are allowed")]),
+        ({"word": ""}, [("word", "the string is too short; at least 1 characters are needed")]),
         ({"few": [1, "x"]}, [("few.1", "the value must be an integer")]),
         ({"either": 7}, [("either", "the value must be an object with named fields, or a list")]),
         ({"either": {"a": [7]}}, [("either.a", "the value must be a string, or true or false")]),

@@ -111,6 +111,12 @@ def _require_assignment(
 ) -> Assignment:
     found = _find_assignment(view, subject, role, place, reason)
     if found is None:
+        other = [each for held, on, each in view.facts.assignments.get(subject, ()) if (held, on) == (role, place)]
+        if any(other):
+            raise NotFoundError(
+                f"the assignment of `{role}` on the resource has the reason `{max(other)}`; name it too (`reason` in the API, "
+                "`--request` in the command line)"
+            )
         raise NotFoundError(
             f"the subject has no assignment of `{role}` on the resource; if it holds the role through a group or on a "
             "parent resource, change that assignment"

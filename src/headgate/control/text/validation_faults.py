@@ -172,7 +172,10 @@ def _join_sentences(sentences: Sequence[str]) -> str:
 def _sentence(error: Error) -> str:
     if error["type"] == "model_attributes_type" and isinstance(error.get("input"), bytes):
         return _BINARY
-    template = SENTENCES.get(error["type"], _OTHER)
+    kind = error["type"]
+    if kind in ("too_long", "too_short") and isinstance(error.get("input"), str):
+        kind = f"string_{kind}"  # Pydantic's own check of strings is not used behind a validator of ours
+    template = SENTENCES.get(kind, _OTHER)
     try:
         return shorten_quotes(template.format_map(error.get("ctx", {})))
     except KeyError:
