@@ -174,7 +174,7 @@ def _sentence(error: Error) -> str:
         return _BINARY
     kind = error["type"]
     if kind in ("too_long", "too_short") and isinstance(error.get("input"), str):
-        kind = f"string_{kind}"  # Pydantic's own check of strings is not used behind a validator of ours
+        kind = f"string_{kind}"  # behind another validator, Pydantic checks the length as that of a list
     template = SENTENCES.get(kind, _OTHER)
     try:
         return shorten_quotes(template.format_map(error.get("ctx", {})))
