@@ -34,7 +34,7 @@ class CertificateFiles:
         try:
             context.load_cert_chain(self.certificate, self.key, password=_no_password)
         except (OSError, ValueError) as error:
-            raise self._unusable(error) from None
+            raise self._unusable(str(error)) from None
         return context
 
     def reload(self) -> ssl.SSLContext | None:
@@ -52,10 +52,10 @@ class CertificateFiles:
         try:
             return self.key.read_bytes(), self.certificate.read_bytes()
         except OSError as error:
-            raise self._unusable(error) from None
+            raise self._unusable(str(error)) from None
 
-    def _unusable(self, error: Exception) -> TlsError:
-        return TlsError(f"the certificate `{self.certificate}` with the key `{self.key}` cannot be used: {error}")
+    def _unusable(self, why: str) -> TlsError:
+        return TlsError(f"the certificate `{self.certificate}` with the key `{self.key}` cannot be used: {why}")
 
     def _stamps(self) -> tuple[Stamp, ...]:
         return tuple(_stamp(file) for file in (self.certificate, self.key))
