@@ -122,7 +122,7 @@ def test_the_driver_refuses_a_client_that_connects_directly(spark_behind_gateway
         assert nobody.send("ExecutePlan", [request.SerializeToString()], metadata).code is UNKNOWN
     unsigned = nobody.send("ExecutePlan", [request.SerializeToString()], bearer(driver.token))
     assert unsigned.sqlstate == REFUSED
-    assert "connect through the Headgate gateway" in unsigned.text
+    assert "connect through the gateway" in unsigned.text
     nobody.close()
 
 

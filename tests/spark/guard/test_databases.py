@@ -211,12 +211,17 @@ class TestTheSecret:
         known = shop.decisions.jdbc_accesses["shop"]
         other_database = replace(known, url=known.url.replace("/test_", "/no_such_"))
         unknown_user = replace(known, properties={**known.properties, "user": "nobody_there"})
-        for each in (other_database, unknown_user, jdbc_access("postgresql://127.0.0.1:1/x")):
-            shop.decisions.jdbc_accesses["shop"] = each
+        reasons = (
+            (other_database, "does not exist on its server"),
+            (unknown_user, "does not accept the user and password"),
+            (jdbc_access("postgresql://127.0.0.1:1/x"), "cannot be reached"),
+        )
+        for access, reason in reasons:
+            shop.decisions.jdbc_accesses["shop"] = access
             with pytest.raises(PySparkException) as caught:
                 orders(shop.session(ADMIN)).collect()
             said = str(caught.value)
-            assert "the database of the connection `shop` cannot be used" in said
+            assert f"the database of the connection `shop` {reason}" in said
             assert not any(word in said for word in (PASSWORD, "127.0.0.1", "nobody_there", "no_such_"))
 
 

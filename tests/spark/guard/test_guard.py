@@ -29,7 +29,7 @@ class TestWhoAsks:
     """A session without a signed principal has no privilege."""
 
     def test_an_unsigned_session_is_refused_everything(self, lake: DriverHarness) -> None:
-        assert "no principal" in refusal(lake, None, "SELECT 1")
+        assert "not opened through the Headgate gateway" in refusal(lake, None, "SELECT 1")
         assert lake.decisions.asked == []
 
     def test_a_call_without_the_token_of_the_driver_is_not_answered(self, lake: DriverHarness) -> None:
