@@ -123,7 +123,7 @@ def test_a_value_that_is_no_change_is_refused(value: Any) -> None:
 
 
 def test_the_refusal_names_the_field() -> None:
-    with pytest.raises(FactsError, match=r"`ResourceCreated\.parent` has a value of a wrong type"):
+    with pytest.raises(FactsError, match=r"`ResourceCreated\.parent` is not a string"):
         decode({"change": "ResourceCreated", "resource": "r", "type": "table", "parent": 1, "name": "n"})
 
 
@@ -245,7 +245,7 @@ class TestFactsFileWithEntries:
             (['{"entry": 3}'], "line 2: an entry lacks one of the keys `entry` (its revision) and `at`"),
             (
                 ['{"entry": 3, "at": "now"}'],
-                "line 2: `at` has a value of a wrong type",
+                "line 2: `at` is not a finite number",
             ),
             (
                 [json.dumps(encode(SAMPLES[0])), *_MARKED],

@@ -36,6 +36,23 @@ def test_the_files_of_a_table_are_read(tmp_path: Path) -> None:
     assert json.loads(found[f"{relocation.new}/metadata/0.metadata.json"])["location"] == relocation.new
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"Obj\x01", b"[" * 100_000])
+def test_the_refusal_of_a_metadata_file_that_is_not_json_names_the_file(tmp_path: Path, content: bytes) -> None:
+    relocation, metadata = table_of(tmp_path, empty())
+    (tmp_path / "old/metadata/0.metadata.json").write_bytes(content)
+
+    with pytest.raises(RuleError, match=r"`0\.metadata\.json` of the table is not a JSON object"):
+        read_relocated(relocation, metadata)
+
+
+def test_the_refusal_of_a_file_that_cannot_be_read_names_the_file(tmp_path: Path) -> None:
+    relocation, metadata = table_of(tmp_path, empty())
+    (tmp_path / "old/metadata/0.metadata.json").unlink()
+
+    with pytest.raises(RuleError, match=r"the table's file `0\.metadata\.json` cannot be read \(No such file"):
+        read_relocated(relocation, metadata)
+
+
 def test_a_file_that_fills_the_memory_of_the_reader_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relocation_process, "_MEMORY_BYTES", 256 * MEBIBYTE)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

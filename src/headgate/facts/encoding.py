@@ -24,6 +24,8 @@ FORMAT, VERSION = "headgate facts", 1
 
 Json: TypeAlias = "bool | float | str | list[Json] | dict[str, Json] | None"
 
+_KINDS: Mapping[type, str] = {str: "a string", bool: "true or false", int: "a whole number", float: "a finite number"}
+
 _TYPES: Mapping[str, type[Change]] = {
     "OrganizationCreated": change_types.OrganizationCreated,
     "PrincipalAdded": change_types.PrincipalAdded,
@@ -213,15 +215,17 @@ def _read(shape: Shape, value: object, where: str) -> object:
             return None if value is None else _read(inner, value, where)
         case ScalarShape(kind):
             return _scalar(kind, value, where)
-        case _:
-            raise _misfit(where)
+        case MapShape():
+            raise _wrong_type(where, "an object")
+        case ListShape():
+            raise _wrong_type(where, "a list")
 
 
 def _record(shape: RecordShape, value: object, where: str) -> object:
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     required = {each.name for each in shape.members if each.required}
     if not isinstance(value, dict):
-        raise _misfit(where)
+        raise _wrong_type(where, "an object")
     if missing := sorted(required - fields.keys()):
         raise FactsError(f"`{where}` lacks the required field `{missing[0]}`; add it")
     if not fields.keys() <= {each.name for each in shape.members}:
@@ -236,7 +240,7 @@ def _scalar(kind: type, value: object, where: str) -> object:
     if kind is float and type(value) in (int, float):
         return _number(cast("float", value), where)
     if type(value) is not kind:
-        raise _misfit(where)
+        raise _wrong_type(where, _KINDS[kind])
     return value
 
 
@@ -244,13 +248,13 @@ def _number(value: float, where: str) -> float:
     try:
         number = float(value)
     except OverflowError as error:
-        raise _misfit(where) from error
+        raise _wrong_type(where, _KINDS[float]) from error
     if not isfinite(number):
-        raise _misfit(where)
+        raise _wrong_type(where, _KINDS[float])
     return number
 
 
-def _misfit(where: str) -> FactsError:
+def _wrong_type(where: str, expected: str) -> FactsError:
     return FactsError(
-        f"`{where}` has a value of a wrong type; correct the value, or use the version of Headgate that wrote the file"
+        f"`{where}` is not {expected}; write {expected} there, or use the version of Headgate that wrote the file"
     )

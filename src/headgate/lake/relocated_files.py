@@ -3,9 +3,10 @@
 import json
 import os
 from pathlib import Path
+from typing import Any, cast
 
 from headgate.lake.containment import is_inside, path_of
-from headgate.lake.errors import RuleError
+from headgate.lake.errors import InvalidMetadataError, RuleError
 from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
 
 
@@ -24,13 +25,11 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
             )
         return Path(real).read_bytes()
 
-    current = json.loads(read(metadata_location))
+    current = _parse_metadata(metadata_location, read(metadata_location))
     past = [each["metadata-file"] for each in current.get("metadata-log", ())]
-    kept = [metadata_location, *(each for each in past if Path(path_of(each)).exists())]
-    metadata = {path: read(path) for path in kept}
-    lists = {
-        each["manifest-list"] for content in metadata.values() for each in json.loads(content).get("snapshots", ())
-    }
+    kept = [each for each in past if Path(path_of(each)).exists()]
+    metadata = {metadata_location: current} | {path: _parse_metadata(path, read(path)) for path in kept}
+    lists = {each["manifest-list"] for content in metadata.values() for each in content.get("snapshots", ())}
     lists = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
     manifests = {path: read(path) for each in lists.values() for path in manifests_of(each)}
     deletes = {path for each in manifests.values() for path in position_deletes_of(each)}
@@ -41,3 +40,15 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
     moved |= {path: relocation.manifest_list(content, lengths) for path, content in lists.items()}
     moved |= {path: relocation.metadata(content) for path, content in metadata.items()} | moved_deletes
     return {relocation.path(path): content for path, content in moved.items()}
+
+
+def _parse_metadata(path: str, content: bytes) -> dict[str, Any]:
+    try:
+        metadata = json.loads(content)
+    except (ValueError, RecursionError):
+        metadata = None
+    if not isinstance(metadata, dict):
+        raise InvalidMetadataError(
+            f"the metadata file `{Path(path_of(path)).name}` of the table is not a JSON object; restore the file from a backup"
+        )
+    return cast("dict[str, Any]", metadata)

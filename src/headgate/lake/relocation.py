@@ -41,14 +41,8 @@ class Relocation:
             )
         return self.new + path_of(path).removeprefix(path_of(self.old))
 
-    def metadata(self, content: bytes) -> bytes:
-        """Return a rewritten metadata file of a table or view. Raises `InvalidMetadataError`."""
-        try:
-            metadata = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise InvalidMetadataError(
-                "a metadata file of the table is not JSON; restore the file from a backup"
-            ) from error
+    def metadata(self, metadata: object) -> bytes:
+        """Return a rewritten metadata file of a table or view. `metadata` is the parsed JSON of the file."""
         return json.dumps(self._relocate_value(metadata)).encode()
 
     def manifest_list(self, content: bytes, lengths: Mapping[str, int]) -> bytes:

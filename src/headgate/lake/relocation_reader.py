@@ -49,7 +49,7 @@ def main() -> None:
         said = {"error": str(error)}
     except OSError as error:
         said = {
-            "error": f"a file of the table cannot be read ({error.strerror}); restore the file from a backup, or give this user read access to it"
+            "error": f"the table's file `{os.path.basename(str(error.filename))}` cannot be read ({error.strerror}); restore the file from a backup, or give the operating system's user that runs this command read access to it"
         }
     except Exception as error:  # noqa: BLE001 (a table's writer made the files)
         said = {
