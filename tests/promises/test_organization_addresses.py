@@ -138,7 +138,7 @@ class TestALoginOfTwoOrganizations:
         answer = two.send(method, path, {})
 
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestException")
-        assert "name one as `/o/{organization}`" in answer.json()["error"]["message"]
+        assert "put `/o/{organization}` before the path" in answer.json()["error"]["message"]
 
     def test_a_login_changes_only_the_organization_that_it_names(self, two: Two) -> None:
         filled = scene(two.beta, two.world.deployment.organizations.models["nekt"])

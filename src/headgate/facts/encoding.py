@@ -228,9 +228,10 @@ def _record(shape: RecordShape, value: object, where: str) -> object:
         raise _wrong_type(where, "an object")
     if missing := sorted(required - fields.keys()):
         raise FactsError(f"`{where}` lacks the required field `{missing[0]}`; add it")
-    if not fields.keys() <= {each.name for each in shape.members}:
+    known = [each.name for each in shape.members]
+    if not fields.keys() <= set(known):
         raise FactsError(
-            f"`{where}` has a field that this version of Headgate does not know; remove the field, or use a newer version of Headgate"
+            f"`{where}` has a field other than {', '.join(known)}; use the version of Headgate that wrote the file, or remove the field"
         )
     named = ((each.name, each.shape) for each in shape.members if each.name in fields)
     return shape.kind(**{name: _read(inner, fields[name], f"{where}.{name}") for name, inner in named})

@@ -116,7 +116,7 @@ class TableFiles:
         self._warehouse.check(self._location, path)
         if not is_directly_inside(f"{self._location}/metadata", path):
             raise RuleError(
-                "a manifest list or manifest is not directly in the folder `metadata` of the table's location; write it there"
+                f"the manifest list or manifest `{path.rpartition('/')[2]}` is not directly in the folder `metadata` of the table's location; write it there"
             )
 
 

@@ -83,7 +83,7 @@ def require_known(seal: Seal, known: KnownKeys) -> None:
         raise StoreError(
             f"revision {seal.revision} of the log `{seal.log}` is sealed by the key `{seal.key}`, which is not a known "
             "key of this deployment; if you restored a backup, restore the folder `keys` of its deployment too; otherwise a "
-            "foreign key sealed the log: restore a backup from before that seal"
+            "key of another deployment sealed the log: restore a backup from before that seal"
         )
     if not seal.is_made_by(known):
         raise StoreError(

@@ -77,8 +77,8 @@ def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
     # Version 1 lacks these three fields, and Iceberg reads them as 0.
     record = {**record, **{id: record.get(id) or 0 for id in (515, 516, 517)}}
     return ManifestAnswer(
-        path=_require_field(record, 500),
-        partition_spec_id=_require_field(record, 502),
+        path=_require_field(record, 500, "manifest_path"),
+        partition_spec_id=_require_field(record, 502, "partition_spec_id"),
         sequence_number=record[515],
         is_encrypted=bool(record.get(519)),
         identity=_identity(record),
@@ -86,16 +86,16 @@ def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
 
 
 def _file(record: Mapping[int, Any]) -> FileAnswer:
-    file: Mapping[int, Any] = _require_field(record, 2)
-    form = _require_field(file, 101).upper()
-    status, content = _require_field(record, 0), file.get(134) or 0
+    file: Mapping[int, Any] = _require_field(record, 2, "data_file")
+    form = _require_field(file, 101, "file_format").upper()
+    status, content = _require_field(record, 0, "status"), file.get(134) or 0
     if form not in _FORMATS or status not in CODES or content not in CODES:
         raise UnreadableInputError(
             "a file in the manifest has a format, status or content that is not in Iceberg's specification; write the manifest again with an Iceberg library"
         )
     kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
     return FileAnswer(
-        path=_require_field(file, 100),
+        path=_require_field(file, 100, "file_path"),
         status=status,
         content=content,
         sequence_number=record.get(3),
@@ -104,11 +104,11 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
     )
 
 
-def _require_field(record: Mapping[int, Any], id: int) -> Any:
+def _require_field(record: Mapping[int, Any], id: int, name: str) -> Any:
     value = record[id]
     if value is None:
         raise UnreadableInputError(
-            f"a record of the Avro file has no value for the field id {id}; write the file again with an Iceberg library"
+            f"a record of the Avro file has no value for the field `{name}` (id {id}); write the file again with an Iceberg library"
         )
     return value
 

@@ -236,7 +236,7 @@ def _check_dictionary(page: _Page) -> int:
         raise _too_large("a dictionary page", MAX_DICTIONARY_BYTES)
     if page.values > min(page.size, MAX_DICTIONARY_VALUES):
         raise OversizedInputError(
-            f"a dictionary of the Parquet file states {page.values:,} values, which is too many; write the file again without dictionaries"
+            f"a dictionary of the Parquet file states {page.values:,} values, which is too many; write the file again without dictionary encoding"
         )
     return page.size
 

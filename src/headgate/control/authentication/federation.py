@@ -50,7 +50,7 @@ class ExternalIdentities:
             found = self._find_user(who)
             if found is None:
                 raise AlreadyExistsError(
-                    "another login with the same address completed at the same time; log in again"
+                    "another login with the same e-mail address completed at the same time; log in again"
                 ) from None
             return found
 

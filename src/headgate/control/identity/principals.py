@@ -77,7 +77,7 @@ class SignUp:
         """Require that the deployment signs the user up, and that the user is not a member yet."""
         if view.caller is not None:
             raise InvalidError(
-                "Headgate adds a user to an organization after the user has logged in; log in and join the organization"
+                "a request cannot add a user who has not logged in; ask the user to log in and to join the organization"
             )
         if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
             raise AlreadyExistsError(

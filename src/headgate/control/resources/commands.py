@@ -174,7 +174,7 @@ class SetAttributes:
             each.require_action(action, found.id, given=self.attributes)
         if view.caller is not None and found.id == view.root:
             raise InvalidError(
-                "only the operator of this deployment may change the attributes of an organization; ask the operator, or change a setting of the organization"
+                "only the operator of this deployment may change the attributes of an organization; ask the operator"
             )
         if view.caller is not None and STATE in self.attributes:
             raise InvalidError(

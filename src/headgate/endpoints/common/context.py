@@ -80,7 +80,7 @@ class AppState:
             raise ProblemError(
                 400,
                 "organization-needed",
-                f"{error}; name one as `/o/{{organization}}` before the path",
+                f"{error}; put `/o/{{organization}}` before the path, with the name of one of them",
                 organizations=error.organizations,
             ) from None
 

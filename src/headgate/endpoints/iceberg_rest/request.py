@@ -212,7 +212,7 @@ async def identify_request(request: Request, identify: AuthenticateRequest) -> C
     try:
         who = await run_in_threadpool(identify, sent)
     except SeveralOrganizationsError as error:
-        raise bad_request(f"{error}; name one as `/o/{{organization}}` before the path") from None
+        raise bad_request(f"{error}; put `/o/{{organization}}` before the path, with the name of one of them") from None
     except CallerDeniedError as error:
         request.scope[ADDRESSED] = error.addressed
         raise _denied(error.code) from None

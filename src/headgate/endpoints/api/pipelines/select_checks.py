@@ -96,7 +96,9 @@ def _answer(
         raise ProblemError(413, "too-large", str(error)) from None
     except (OverflowError, ValueError) as error:
         raise ProblemError(
-            400, "statement-failed", f"a value of the result cannot be converted to JSON ({error}); cast its column"
+            400,
+            "statement-failed",
+            f"a value of the result cannot be converted to JSON ({error}); cast the column of that value to STRING",
         ) from None
     finally:
         reading.close()

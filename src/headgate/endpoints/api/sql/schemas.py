@@ -125,7 +125,9 @@ def statement_answer(kept: StoredStatement, start: int, rows: int) -> Statement:
             found = _values(kept, kept.rows.slice(start, rows), start)
         except (OverflowError, ValueError) as error:
             raise ProblemError(
-                400, "statement-failed", f"a value of the result cannot be converted to JSON ({error}); cast its column"
+                400,
+                "statement-failed",
+                f"a value of the result cannot be converted to JSON ({error}); cast the column of that value to STRING",
             ) from None
         left = max(0, kept.rows.num_rows - start - len(found))
     return Statement(

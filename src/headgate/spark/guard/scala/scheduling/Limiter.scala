@@ -140,7 +140,7 @@ object Limiter {
   private val Halted = 4
   private val Unfair =
     "the statement held the processors of this Spark for more than 5 s while statements of other users waited; split it into shorter tasks, or run it when Spark is idle"
-  private val Unread = "the Spark job was cancelled because the statement that started it has finished; if your query waited for the rows of that statement, run the query again"
+  private val Unread = "the Spark job was cancelled because the statement that started it has finished; run your query again if it used rows that this job computed, such as those of a cached table"
   private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache fewer rows at once"
   private val Memory = "this Spark has run out of memory, and the statement used the most; read or cache fewer rows at once"
 }

@@ -57,7 +57,7 @@ object Streams {
   /** Refuse files in a format without a review, and files without a schema, which Spark would open before access is decided. */
   private def files(source: UnresolvedDataSource): Unit =
     if (!AllowLists.fileFormats(source.format.toLowerCase(Locale.ROOT)) || source.userSpecifiedSchema.isEmpty)
-      Refusal.because("the source of the streaming query is neither a table of the lake nor files with an allowed format and a schema; read a table, or set `csv`, `json`, `parquet` or `text` and the schema")
+      Refusal.because("the source of the streaming query is neither a table of the lake nor files with an allowed format and a schema; read a table, or set the format to `csv`, `json`, `parquet` or `text`, and set the schema")
 
   private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[RequiredPrivilege] =
     (catalog, identifier, table) match {
