@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -49,7 +50,7 @@ def main() -> None:
         said = {"error": str(error)}
     except OSError as error:
         said = {
-            "error": f"the table's file `{os.path.basename(str(error.filename))}` cannot be read ({error.strerror}); restore the file from a backup, or give the operating system's user that runs this command read access to it"
+            "error": f"the table's file `{Path(str(error.filename)).name}` cannot be read ({error.strerror}); restore the file from a backup, or give the operating system's user that runs this command read access to it"
         }
     except Exception as error:  # noqa: BLE001 (a table's writer made the files)
         said = {
