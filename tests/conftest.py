@@ -3,12 +3,16 @@
 import gc
 import hashlib
 import os
+import ssl
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from typer.main import get_command
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.metadata_files import MetadataFile, MetadataFiles
@@ -16,6 +20,7 @@ from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.prepare import Toolchain, default_cache, default_jars_folder, prepare
 from tests.driver_logs import driver_log_tails
 from tests.lake.java import java_reader
+from tests.short_lived_drivers import use_quick_compiler
 
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 """Whether the tests run under CI.
@@ -124,6 +129,29 @@ def generated(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def objects_built_once() -> Iterator[None]:
+    """Build the command line's parser and the list of trusted certificates once.
+
+    Each takes about 50 ms, and thousands of tests call a command or open a client.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.testing._get_command", cache(get_command))
+        patch.setattr("httpx._transports.default.create_ssl_context", _shared_ssl_context)
+        yield
+
+
+def _shared_ssl_context(*, verify: ssl.SSLContext | str | bool, **more: Any) -> ssl.SSLContext:
+    if verify is not True or more.get("cert") or {"SSL_CERT_FILE", "SSL_CERT_DIR"} & os.environ.keys():
+        return httpx.create_ssl_context(verify=verify, **more)
+    return _default_ssl_context()
+
+
+@cache
+def _default_ssl_context() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def committed_tables() -> Iterator[None]:
     """Check at the end of the test run every table and view that tests committed.
 
@@ -154,6 +182,7 @@ def toolchain() -> Toolchain:
     """Java, the Iceberg jar and the guard; for tests marked `spark`."""
     prepared = _toolchain()
     assert isinstance(prepared, Toolchain), prepared
+    use_quick_compiler()
     return prepared
 
 

@@ -24,6 +24,7 @@ from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.app.server_process import Serving, serving, until
 from tests.journeys.test_sql_on_spark import Person
+from tests.short_lived_drivers import PROGRAM
 from tests.spark.gateway.raw_client import Client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
@@ -51,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(toolchain: Toolchain, folder: Path) -> Iterator[Serving]:
     assert toolchain.guard_jar.exists()
-    with serving(folder) as running:
+    with serving(folder, program=PROGRAM) as running:
         running.until_ready()
         yield running
 

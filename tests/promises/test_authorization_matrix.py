@@ -1,7 +1,7 @@
 """Every route for every role of every model: the answer matches the reference's decision on the action that the route declares."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,12 @@ OK, DENIED = (200, 201, 202, 204), (403, 404)
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("sweep")) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def paths(world: DeploymentHarness) -> Mapping[str, Any]:
+    """The paths of the OpenAPI document."""
+    return world.http.get("/api/openapi.json").json()["paths"]
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -80,10 +86,10 @@ def as_declared(action: str, declared: list[str]) -> bool:
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_change_is_allowed_exactly_where_the_reference_allows_every_needed_action(
-    one: Scene, name: str, share: int, monkeypatch: pytest.MonkeyPatch
+    one: Scene, name: str, share: int, paths: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method, before = name.partition(" ")[0], one.place.control.snapshot.revision
-    watched, declared = Watched(one, monkeypatch), needs_of(name, one)
+    watched, declared = Watched(one, monkeypatch), needs_of(name, paths)
 
     for number, asked in enumerate(WRITES[name](one)):
         answer = sent(one, "owner", method, asked, dry_run=True)
@@ -145,11 +151,10 @@ def may(one: Scene, caller: Caller, action: str, on: ResourceId) -> bool:
     return allows(one, caller, Question(caller, action, on))
 
 
-def needs_of(name: str, one: Scene) -> list[str]:
-    """Return the actions that a route declares."""
+def needs_of(name: str, paths: Mapping[str, Any]) -> list[str]:
+    """Return the actions that a route declares. `paths` are those of the OpenAPI document."""
     method, _, path = name.partition(" ")
-    document = one.place.http.get("/api/openapi.json").json()
-    return document["paths"][f"{PREFIX}{path}"][method.lower()]["x-headgate-needs"]
+    return paths[f"{PREFIX}{path}"][method.lower()]["x-headgate-needs"]
 
 
 def test_every_route_that_needs_an_action_is_swept(world: DeploymentHarness) -> None:

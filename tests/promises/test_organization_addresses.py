@@ -128,7 +128,11 @@ class TestALoginOfTwoOrganizations:
         answers = {route.name: two.ask(route, "") for route in two.routes}
 
         assert {name: answer.status_code for name, answer in answers.items() if answer.status_code != 400} == {}
-        assert [name for name, each in answers.items() if "several organizations; put `/o/{organization}` before the path" not in each.text] == []
+        assert [
+            name
+            for name, each in answers.items()
+            if "several organizations; put `/o/{organization}` before the path" not in each.text
+        ] == []
         assert [two.content(each) for each in (two.main, two.beta)] == before
 
     @pytest.mark.parametrize(("method", "path"), CATALOG)

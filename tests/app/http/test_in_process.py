@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.app.server_process import HEADGATE, Serving, is_alive, serving, until
+from tests.short_lived_drivers import PROGRAM
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -22,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Serving]:
-    with serving(folder) as running:
+    with serving(folder, program=PROGRAM) as running:
         running.until_ready()
         yield running
 
@@ -94,7 +95,7 @@ class TestTheEnd:
         self, server: Serving, folder: Path, number: int
     ) -> None:
         if server.process.poll() is not None:
-            again = Serving(folder)
+            again = Serving(folder, program=PROGRAM)
             again.until_ready()
             server = again
         jvm = server.jvm()

@@ -57,4 +57,4 @@ def test_a_table_without_files_is_reported_and_the_others_are_moved(folder: Path
 
     assert result.exit_code == 1
     assert "1 were moved, 1 were not" in result.output
-    assert "not moved: a file of the table cannot be read (No such file or directory)" in result.output
+    assert "cannot be read (No such file or directory)" in result.output

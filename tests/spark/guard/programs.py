@@ -6,13 +6,22 @@ from pathlib import Path
 
 from headgate.spark.toolchain.jars import spark_jars
 from headgate.spark.toolchain.prepare import Toolchain
+from tests.short_lived_drivers import QUICK_COMPILER
 
 
 def compile_program(toolchain: Toolchain, folder: Path, text: str) -> None:
     """Compile a program against Spark and the guard into a folder."""
     source = folder / "Program.scala"
     source.write_text(text, encoding="utf-8")
-    compiler = (str(toolchain.java), "-cp", _beside(toolchain), "scala.tools.nsc.Main", "-usejavacp", "-nowarn")
+    compiler = (
+        str(toolchain.java),
+        QUICK_COMPILER,
+        "-cp",
+        _beside(toolchain),
+        "scala.tools.nsc.Main",
+        "-usejavacp",
+        "-nowarn",
+    )
     subprocess.run((*compiler, "-d", str(folder), str(source)), check=True, timeout=200)
 
 
@@ -20,7 +29,7 @@ def run_program(toolchain: Toolchain, folder: Path, text: str, main: str, *optio
     """Compile a program, run its `main` in a JVM with these options, and return its output."""
     compile_program(toolchain, folder, text)
     classpath = f"{folder}{os.pathsep}{_beside(toolchain)}"
-    jvm = [str(toolchain.java), *options, "-cp", classpath, main, argument]
+    jvm = [str(toolchain.java), QUICK_COMPILER, *options, "-cp", classpath, main, argument]
     return subprocess.run(jvm, check=True, timeout=100, capture_output=True, text=True).stdout
 
 

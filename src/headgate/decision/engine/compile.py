@@ -6,7 +6,10 @@ and a role states that the rule spreads an assignment of the role to the place: 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
+
+from typing_extensions import override
 
 from headgate.model.model import Model, Requirement, When
 
@@ -67,8 +70,9 @@ class CompiledModel:
         self._wanted: dict[tuple[str, ...], RoleSet] = {}
         self._masks: dict[tuple[RoleSet, tuple[int, ...], frozenset[str], str], int] = {}
         self.any_role = self.get_role_set(tuple(model.roles))
-        self.acts = {action: self._act(action) for type in model.types for action in model.actions_on(type)}
-        self.discovering = {type: self._list_discovering_actions(type) for type in model.types}
+        on = {type: model.actions_on(type) for type in model.types}
+        self.acts = {action: self._act(action) for actions in on.values() for action in actions}
+        self.discovering = {type: (f"{type}.{model.discover}",) if model.discover else on[type] for type in on}
 
     def get_role_set(self, roles: tuple[str, ...]) -> RoleSet:
         """Return the shared record of these roles, without those that the model does not have."""
@@ -131,9 +135,6 @@ class CompiledModel:
             action.partition(".")[0], self.get_role_set(giving) if giving else None, self.model.needs.get(action)
         )
 
-    def _list_discovering_actions(self, type: str) -> tuple[str, ...]:
-        return (f"{type}.{self.model.discover}",) if self.model.discover else self.model.actions_on(type)
-
 
 def _union(masks: Iterator[int]) -> int:
     total = 0
@@ -171,8 +172,31 @@ class CompiledModels:
 
 
 def compile_models(models: Mapping[str, Model]) -> CompiledModels:
-    """Compile the models in force."""
+    """Compile the models in force. Engines with the same models share the result: most organizations have the same ones."""
+    return _compile(tuple(_Installed(name, model) for name, model in models.items()))
+
+
+class _Installed:
+    """A model in force and its name. Equal are only those of the same object: comparing whole models takes long."""
+
+    __slots__ = ("model", "name")
+
+    def __init__(self, name: str, model: Model) -> None:
+        self.name, self.model = name, model
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Installed) and self.name == other.name and self.model is other.model
+
+    @override
+    def __hash__(self) -> int:
+        return hash((self.name, id(self.model)))
+
+
+@lru_cache(maxsize=64)
+def _compile(installed: tuple[_Installed, ...]) -> CompiledModels:
     bits = count()
+    models = {each.name: each.model for each in installed}
     rules = {name: CompiledModel(model, bits) for name, model in models.items()}
     return CompiledModels(
         rules,
