@@ -34,43 +34,29 @@ SPARK_TIMEOUT = 300
 SOAK_TIMEOUT = 3600
 """Seconds. `tools/soak` reports which part took longer than expected."""
 _COST = ("spark", "soak")
-_OUTER = frozenset(
-    (
-        "app",
-        "bench",
-        "cli",
-        "compatibility",
-        "endpoints",
-        "journeys",
-        "model",
-        "promises",
-        "repo",
-        "scenarios",
-        "store",
-        "survival",
-    )
-)
-"""The folders whose tests without Spark are in the outer half."""
-_OUTER_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_story.py"))
-"""The folders and files whose tests on Spark are in the outer half, so that both halves take equally long."""
+PARTS = ("fast", "guard", "system")
+"""The parts of the suite, which `tools/test` runs at the same time.
+
+They are the tests without Spark, those of the guard and the gateway on Spark, and those of whole systems on Spark.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--update`, which writes generated files instead of comparing them, and `--half`."""
+    """Add `--update`, which writes generated files instead of comparing them, and `--part`."""
     parser.addoption("--update", action="store_true", help="write generated files again instead of comparing them")
     parser.addoption(
-        "--half",
-        choices=("outer", "inner"),
-        help="run only one half of the tests; the two halves can run at the same time",
+        "--part",
+        choices=PARTS,
+        help="run only one part of the tests; the parts can run at the same time",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the fast tests first, and set longer timeouts for the long tests and the tests on Spark."""
-    half = config.getoption("--half")
-    if half is not None:
-        left_out = [item for item in items if _half(item) != half]
-        items[:] = [item for item in items if _half(item) == half]
+    part = config.getoption("--part")
+    if part is not None:
+        left_out = [item for item in items if _part(item) != part]
+        items[:] = [item for item in items if _part(item) == part]
         config.hook.pytest_deselected(items=left_out)
     items.sort(key=_cost)
     for item in items:
@@ -195,11 +181,10 @@ def _toolchain() -> Toolchain | str:
         return str(error)
 
 
-def _half(item: pytest.Item) -> str:
-    parts = item.path.relative_to(item.config.rootpath / "tests").parts
+def _part(item: pytest.Item) -> str:
     if item.get_closest_marker("spark") is None:
-        return "outer" if parts[0] in _OUTER else "inner"
-    return "inner" if _OUTER_ON_SPARK.isdisjoint(parts) else "outer"
+        return "fast"
+    return "guard" if item.path.is_relative_to(item.config.rootpath / "tests" / "spark") else "system"
 
 
 def _cost(item: pytest.Item) -> int:

@@ -12,7 +12,7 @@ import typer
 from headgate.cli.client import ApiError, configured_url, describe_credential, problem_of, send, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import OutputMode, PasswordStdin
-from headgate.cli.output import fail, print_table, say, write_json
+from headgate.cli.output import fail, note, print_table, say, write_json
 from headgate.cli.passwords import read_password, require_terminal
 from headgate.cli.session_file import forget, kept_session, save_session
 
@@ -135,6 +135,7 @@ def _by_device() -> tuple[str, float]:
     """
     asked = _post("/oauth2/device_authorization", data={"client_id": "headgate"})
     say(f"open {asked['verification_uri_complete']} in a browser and confirm the code {asked['user_code']}")
+    note("the command waits for the confirmation; Ctrl+C ends it")
     interval = float(asked["interval"])
     while True:
         time.sleep(interval)
