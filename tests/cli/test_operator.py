@@ -217,7 +217,7 @@ class TestOrganization:
         taken = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "warehouse")
 
         assert (refused.exit_code, elsewhere.exit_code, taken.exit_code) == (1, 1, 0), taken.output
-        assert "is not in the organization's folder in the warehouse" in refused.stderr
+        assert "outside the organization's folder of the warehouse" in refused.stderr
 
     @pytest.mark.parametrize("place", ["organization/d1/t1", "d1/t1", "acme/../organization/d1/t1", "acme/d1/t2", "."])
     def test_an_import_with_a_table_of_another_organization_is_refused(

@@ -273,7 +273,7 @@ BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "an unknown column": (_with(more=1), "line 2 of the file is not a valid `entry`"),
     "the id of another log": (_with(log_id="deployment"), "revision 1 in the file was altered"),
     "a missing entry": (lambda lines: _ended([lines[0], *lines[2:]]), "revision 1 in the file is missing"),
-    "no entries": (lambda lines: _ended([lines[0]]), "the log in the file does not create the organization"),
+    "no entries": (lambda lines: _ended([lines[0]]), "the export lacks the entry that creates the organization"),
     "an unknown kind of line": (
         lambda lines: _ended([lines[0], '{"more": {}}']),
         "line 2 of the file has none of the kinds",
@@ -330,7 +330,7 @@ def test_the_log_of_a_deployment_is_not_imported_as_an_organization(sql_stores: 
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH, "deployment"),)
     elsewhere.log(ROOT).append(Head(), LogWrite(1.5, None, "deployment.create", founded))
 
-    with pytest.raises(StoreError, match="the log in the file does not create the organization"):
+    with pytest.raises(StoreError, match="the export lacks the entry that creates the organization"):
         sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
 
     elsewhere.close()

@@ -40,7 +40,9 @@ def require_schema(schema: Schema) -> None:
     try:
         index_by_name(schema)
     except ValueError as error:
-        raise InvalidMetadataError(f"a schema of the metadata is not valid ({error}); correct the schema") from error
+        raise InvalidMetadataError(
+            f"the schema {schema.schema_id} of the table or view is not valid ({error}); correct that schema in the request"
+        ) from error
     for each in fields:
         _require_type(each)
 

@@ -44,7 +44,7 @@ def read_relocated(relocation: Relocation, metadata_location: str) -> dict[str, 
                 check=True,
             )
         except subprocess.CalledProcessError as error:
-            raise RuleError(f"{_LOST} (exit code {error.returncode})") from None
+            raise RuleError(f"{_LOST}; the reader ended with exit code {error.returncode}") from None
         except subprocess.TimeoutExpired:
             raise RuleError(_LOST) from None
         answers.seek(0)

@@ -224,8 +224,8 @@ def _require_own(rows: list[dict[str, Any]], may_hold: Callable[[Pointer], bool]
     for row in rows:
         if not may_hold(Pointer(ResourceId(row["table_id"]), row["metadata_location"])):
             raise StoreError(
-                f"the files of the table `{row['table_id']}` in the file are in `{row['place']}`, which is not in the "
-                "organization's folder in the warehouse; move them there and export again, or allow their folder with `--files`"
+                f"the table `{row['table_id']}` of the export has its files in `{row['place']}`, outside the organization's "
+                "folder of the warehouse; to import the table with its files there, add `--files` with that folder"
             )
 
 
@@ -308,7 +308,7 @@ def _complete(connection: Connection, state: _ImportState) -> None:
     root = state.facts.resources.get(state.root)
     if root is None or state.facts.organization != state.root or root.type != "organization":
         raise StoreError(
-            f"the log in the file does not create the organization `{state.root}`; export the organization again"
+            f"the export lacks the entry that creates the organization `{state.root}`; export the organization again"
         )
     known = select(documents.c.id).where(documents.c.kind == MODEL, documents.c.id.in_(state.hashes))
     missing = state.hashes - set(connection.execute(known).scalars())

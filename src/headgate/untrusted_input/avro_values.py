@@ -254,9 +254,13 @@ def _partition_value(written: Any) -> Decode:
 def _fields(written: Any) -> Mapping[int, Any]:
     """Return the field types of a record by field id, in the order of the file."""
     listed = _part(written, "record", "fields")
-    if not isinstance(listed, list) or len(listed) > MAX_FIELDS:
+    if not isinstance(listed, list):
         raise UnreadableInputError(
-            "a record in the Avro file's schema has too many fields, or no list of them; write the file again with an Iceberg library"
+            "a record in the Avro file's schema has no list of fields; write the file again with an Iceberg library"
+        )
+    if len(listed) > MAX_FIELDS:
+        raise UnreadableInputError(
+            f"a record in the Avro file's schema has more than {MAX_FIELDS:,} fields; partition the table by fewer fields"
         )
     fields: dict[int, Any] = {}
     for each in listed:

@@ -50,7 +50,9 @@ def check_json_bounds(document: bytes | bytearray) -> None:
     """Raise `OversizedInputError` if an unparsed document has too many or too deeply nested values."""
     # The document itself counts as a value, but not as a member.
     if too_wide(document, MAX_VALUES - 1):
-        raise OversizedInputError(f"the JSON document has more than {MAX_VALUES:,} values; divide the document")
+        raise OversizedInputError(
+            f"the JSON document has more than {MAX_VALUES:,} values; send or write fewer values in one document"
+        )
     if too_deep(document, MAX_DEPTH):
         raise OversizedInputError(
             f"the JSON document has values more than {MAX_DEPTH} levels deep; flatten the document"

@@ -171,7 +171,7 @@ def _rate(word: str, _: Sequence[str]) -> float:
 
 def _flag(word: str, _: Sequence[str]) -> bool:
     if word.lower() not in (*FLAG_ON, *FLAG_OFF):
-        raise ValueError(f"{VALUE} is not yes or no; use 1 or 0")
+        raise ValueError(f"{VALUE} is neither 1 (yes) nor 0 (no); use 1 or 0")
     return word.lower() in FLAG_ON
 
 

@@ -87,7 +87,7 @@ class PostgreSql:
         if not self.user:
             raise InvalidError("the user of the database is missing; add it")
         if not self.user.isprintable():
-            raise InvalidError("the user of the database has characters that cannot be printed; remove them")
+            raise InvalidError("the user name for the database has characters that cannot be printed; remove them")
         if self.sslmode not in SSLMODES:
             raise InvalidError(f"`{self.sslmode}` is not an sslmode; choose from {', '.join(SSLMODES)}")
         parts = {"host": self.host, "port": self.port, "database": self.database, "user": self.user}

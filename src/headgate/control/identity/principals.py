@@ -77,7 +77,7 @@ class SignUp:
         """Require that the deployment signs the user up, and that the user is not a member yet."""
         if view.caller is not None:
             raise InvalidError(
-                "a request cannot add a user who has not logged in; ask the user to log in and to join the organization"
+                "a user is added to an organization by an invitation, or by the first login; create an invitation for the user"
             )
         if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
             raise AlreadyExistsError(

@@ -35,7 +35,7 @@ class Bounds:
         help = (
             "; send less in one request"
             if self.known
-            else "; this limit applies to requests without a valid credential: send one, or send less in one request"
+            else "; this limit applies to requests without a valid credential: send a credential, or a smaller body"
         )
         return problem_response(status, code, f"{text}{help}")
 

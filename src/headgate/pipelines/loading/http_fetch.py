@@ -215,7 +215,7 @@ def _document(body: bytes | bytearray) -> Any:
 
 
 def _no_number(written: str) -> Any:
-    raise ValueError(f"`{written}` is not a JSON number; the API must send valid JSON")
+    raise ValueError(f"`{written}` is not a JSON number; ask the provider of the API to send valid JSON")
 
 
 def _parse_retry_after(headers: Mapping[str, str]) -> float | None:

@@ -61,7 +61,7 @@ def find_references(messages: Iterable[tuple[str, Any]]) -> References:
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
     if len(found.unseen) + len(found.probes) > _MOST:
         raise RequestRefusedError(
-            f"the request contains more than {_MOST} DataFrames to which its plan does not refer; create the DataFrame again, from `spark.table(...)`, or use a PySpark 4.1 client"
+            f"the DataFrame carries more than {_MOST} other DataFrames that it does not use, such as of earlier joins; build it again from `spark.table(...)`, with a PySpark 4.1 client"
         )
     return found
 

@@ -89,7 +89,7 @@ object DecisionClient {
     request.header("Content-Type", "application/json")
     DriverKey.headers(handle, "POST", where.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
     val response: HttpResponse[Array[Byte]] = client.send(request.build(), BodyHandlers.ofByteArray())
-    if (response.statusCode != 200) throw new IllegalStateException(s"the decision service responded with the HTTP status ${response.statusCode} instead of 200; see the log of Headgate")
+    if (response.statusCode != 200) throw new IllegalStateException(s"the Headgate server could not decide on the access and responded with the HTTP status ${response.statusCode}; retry, and if it fails again, ask the operator to check the log of Headgate")
     json.readTree(response.body)
   }
 

@@ -14,6 +14,6 @@ object NameLengths {
     val before = if (counted.get.operation == operation) counted.get.characters else 0
     counted.set(Counted(operation, before + name.length))
     if (before + name.length > Most)
-      PlanLimits.tooComplex(s"the statement makes column names of more than $Most characters together; give its expressions names with AS")
+      PlanLimits.tooComplex(s"the column names that Spark generates for the statement are longer than $Most characters together; name its expressions with AS")
   }
 }

@@ -67,7 +67,7 @@ object SessionVariables {
 
   private def give(session: SparkSession, name: Identifier): Unit = StatementContext.sinceBegin(session) match {
     case Some(operation) => given.merge(manager(session), Map(key(name) -> operation.needs), (before, now) => add(before, now))
-    case None => Refusal.because("the variable cannot be set while its statement is only analyzed, as for a schema or `explain`; execute the statement")
+    case None => Refusal.because("`explain` and `schema` cannot be used on a statement that sets a variable, because they do not run the statement; run it with `spark.sql(...)`")
   }
 
   private def add(before: Map[String, Set[RequiredPrivilege]], now: Map[String, Set[RequiredPrivilege]]): Map[String, Set[RequiredPrivilege]] =

@@ -124,7 +124,7 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     val stuck = workload.held.filter(slot => ended.get(slot.work.job).exists(now - _ > Limiter.Stuck))
     if (workload.slots > 0 && stuck.size >= workload.slots)
       try TaskThreads.report(stuck.map(_.task).toSet)
-      finally halt("headgate: cancelled tasks still use every processor of the Spark driver; the driver shuts down, and Headgate restarts it")
+      finally halt("headgate: cancelled tasks still use every processor of the Spark driver; Headgate restarts the driver: create a new Spark session and run your statement again")
     ended.filterInPlace((job, since) => now - since < Limiter.Forgotten || workload.held.exists(_.work.job == job))
   }
 }
