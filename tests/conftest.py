@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from httpx import create_ssl_context
 from typer.main import get_command
 
 from headgate.facts.ids import ResourceId
@@ -37,7 +37,7 @@ _COST = ("spark", "soak")
 PARTS = ("fast", "guard", "system")
 """The parts of the suite, which `tools/test` runs at the same time.
 
-They are the tests without Spark, those of the guard and the gateway on Spark, and those of whole systems on Spark.
+They are the tests without Spark, the tests of `tests/spark` on Spark, and all other tests on Spark.
 """
 
 
@@ -128,13 +128,13 @@ def objects_built_once() -> Iterator[None]:
 
 def _shared_ssl_context(*, verify: ssl.SSLContext | str | bool, **more: Any) -> ssl.SSLContext:
     if verify is not True or more.get("cert") or {"SSL_CERT_FILE", "SSL_CERT_DIR"} & os.environ.keys():
-        return httpx.create_ssl_context(verify=verify, **more)
+        return create_ssl_context(verify=verify, **more)
     return _default_ssl_context()
 
 
 @cache
 def _default_ssl_context() -> ssl.SSLContext:
-    return httpx.create_ssl_context()
+    return create_ssl_context()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -164,11 +164,12 @@ def committed_tables() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def toolchain() -> Toolchain:
+def toolchain(request: pytest.FixtureRequest) -> Toolchain:
     """Java, the Iceberg jar and the guard; for tests marked `spark`."""
     prepared = _toolchain()
     assert isinstance(prepared, Toolchain), prepared
-    use_quick_compiler()
+    if "not soak" in request.config.option.markexpr:
+        use_quick_compiler()
     return prepared
 
 

@@ -1,14 +1,13 @@
-"""Drivers that compile bytecode quickly instead of well: a driver of a test lives for a minute or two.
+"""Drivers without the JVM's optimizing compiler: a driver of a test lives for a minute or two.
 
-In that time the JVM's optimizing compiler uses more of the processor than its code saves. Nothing else of a driver changes.
+In that time the compiler uses more of the processor than its code saves. The soak run starts its drivers with it, as users do.
 
-As a program it is the command line: `python -m tests.short_lived_drivers serve ...`.
+As a program it is the command line: `python -m tests.short_lived_drivers serve ...`, in the root of the repository.
 """
 
 import sys
 from typing import Final
 
-from headgate.cli import main
 from headgate.spark.driver import sandbox
 from headgate.spark.driver.config import DriverSettings, java_command
 
@@ -27,5 +26,7 @@ def _quick_java_command(settings: DriverSettings) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
+    from headgate.cli import main
+
     use_quick_compiler()
     main()

@@ -127,13 +127,18 @@ def test_the_refusal_names_the_field() -> None:
         decode({"change": "ResourceCreated", "resource": "r", "type": "table", "parent": 1, "name": "n"})
 
 
+def test_the_refusal_of_a_wrong_item_of_a_list_names_the_item() -> None:
+    with pytest.raises(FactsError, match=r"`TokenIssued\.only\[1\]` is not a string"):
+        decode({"change": "TokenIssued", "token": "t", "principal": "u", "only": ["a", 1]})
+
+
 def test_the_refusal_of_a_change_with_a_missing_field_names_the_field() -> None:
     with pytest.raises(FactsError, match="`MemberAdded` lacks the required field `principal`"):
         decode({"change": "MemberAdded", "group": "g"})
 
 
 def test_the_refusal_of_a_change_with_an_unknown_field_does_not_repeat_the_field() -> None:
-    with pytest.raises(FactsError, match=r"`TokenRevoked` has a field other than token; [^`]*$"):
+    with pytest.raises(FactsError, match=r"`TokenRevoked` has a field that is none of `token`; [^`]*$"):
         decode({"change": "TokenRevoked", "token": "t", "more": 1})
 
 

@@ -131,7 +131,7 @@ class TestALoginOfTwoOrganizations:
         assert [
             name
             for name, each in answers.items()
-            if "several organizations; put `/o/{organization}` before the path" not in each.text
+            if "several organizations; put `/o/NAME` before the path" not in each.text
         ] == []
         assert [two.content(each) for each in (two.main, two.beta)] == before
 
@@ -142,7 +142,7 @@ class TestALoginOfTwoOrganizations:
         answer = two.send(method, path, {})
 
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestException")
-        assert "put `/o/{organization}` before the path" in answer.json()["error"]["message"]
+        assert "put `/o/NAME` before the path" in answer.json()["error"]["message"]
 
     def test_a_login_changes_only_the_organization_that_it_names(self, two: Two) -> None:
         filled = scene(two.beta, two.world.deployment.organizations.models["nekt"])

@@ -208,9 +208,9 @@ def _read(shape: Shape, value: object, where: str) -> object:
             return _record(shape, value, where)
         case MapShape(_, inner, build) if isinstance(value, dict):
             items = cast("dict[object, object]", value).items()
-            return build((_scalar(str, key, where), _read(inner, each, where)) for key, each in items)
+            return build((_scalar(str, key, where), _read(inner, each, f"{where}[…]")) for key, each in items)
         case ListShape(inner, build) if isinstance(value, list):
-            return build(_read(inner, each, where) for each in cast("list[object]", value))
+            return build(_read(inner, each, f"{where}[{at}]") for at, each in enumerate(cast("list[object]", value)))
         case OptionalShape(inner):
             return None if value is None else _read(inner, value, where)
         case ScalarShape(kind):
@@ -231,7 +231,7 @@ def _record(shape: RecordShape, value: object, where: str) -> object:
     known = [each.name for each in shape.members]
     if not fields.keys() <= set(known):
         raise FactsError(
-            f"`{where}` has a field other than {', '.join(known)}; use the version of Headgate that wrote the file, or remove the field"
+            f"`{where}` has a field that is none of {', '.join(f'`{each}`' for each in known)}; use the version of Headgate that wrote the file, or remove the field"
         )
     named = ((each.name, each.shape) for each in shape.members if each.name in fields)
     return shape.kind(**{name: _read(inner, fields[name], f"{where}.{name}") for name, inner in named})

@@ -138,7 +138,7 @@ class _Effects:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise InvalidMetadataError(
-                f"the branches that the commit moves pass more than {_MOST_STEPS:,} snapshots together; move fewer branches in one "
+                f"the commit moves its branches past more than {_MOST_STEPS:,} snapshots in total; move fewer branches in one "
                 "commit, or move a branch in several commits"
             )
 

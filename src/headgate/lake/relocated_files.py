@@ -27,18 +27,21 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
 
     current = _parse_metadata(metadata_location, read(metadata_location))
     past = [each["metadata-file"] for each in current.get("metadata-log", ())]
-    kept = [each for each in past if Path(path_of(each)).exists()]
-    metadata = {metadata_location: current} | {path: _parse_metadata(path, read(path)) for path in kept}
-    lists = {each["manifest-list"] for content in metadata.values() for each in content.get("snapshots", ())}
-    lists = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
-    manifests = {path: read(path) for each in lists.values() for path in manifests_of(each)}
+    metadata, lists = dict[str, bytes](), set[str]()
+    # One parsed file at a time: parsed, a file takes a multiple of its bytes.
+    for path in [metadata_location, *(each for each in past if Path(path_of(each)).exists())]:
+        parsed = _parse_metadata(path, read(path))
+        lists |= {each["manifest-list"] for each in parsed.get("snapshots", ())}
+        metadata[path] = relocation.metadata(parsed)
+    kept = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
+    manifests = {path: read(path) for each in kept.values() for path in manifests_of(each)}
     deletes = {path for each in manifests.values() for path in position_deletes_of(each)}
     moved_deletes = {path: relocation.position_deletes(read(path)) for path in sorted(deletes)}
     sizes = {relocation.path(path): len(content) for path, content in moved_deletes.items()}
     moved = {path: relocation.manifest(content, sizes) for path, content in manifests.items()}
     lengths = {relocation.path(path): len(content) for path, content in moved.items()}
-    moved |= {path: relocation.manifest_list(content, lengths) for path, content in lists.items()}
-    moved |= {path: relocation.metadata(content) for path, content in metadata.items()} | moved_deletes
+    moved |= {path: relocation.manifest_list(content, lengths) for path, content in kept.items()}
+    moved |= metadata | moved_deletes
     return {relocation.path(path): content for path, content in moved.items()}
 
 

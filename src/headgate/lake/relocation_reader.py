@@ -46,19 +46,21 @@ def main() -> None:
     try:
         files = relocate_files(Relocation(question.old, question.new), question.metadata_location)
         said = {"files": [(path, len(content)) for path, content in files.items()]}
-    except LakeError as error:
-        said = {"error": str(error)}
-    except OSError as error:
-        said = {
-            "error": f"the table's file `{Path(str(error.filename)).name}` cannot be read ({error.strerror}); restore the file from a backup, or give the operating system's user that runs this command read access to it"
-        }
     except Exception as error:  # noqa: BLE001 (a table's writer made the files)
-        said = {
-            "error": f"a file of the table cannot be parsed ({type(error).__name__}); restore the file from a backup"
-        }
+        said = {"error": _explain(error)}
     answers.write(json.dumps(said).encode() + b"\n")
     answers.writelines(files.values())
     answers.close()
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, LakeError):
+        return str(error)
+    # Libraries raise an `OSError` without a file's name for a file that they cannot parse.
+    if isinstance(error, OSError) and error.filename is not None:
+        name = Path(str(error.filename)).name
+        return f"the table's file `{name}` cannot be read ({error.strerror}); restore the file from a backup, or give the operating-system user that runs this command read access to it"
+    return f"a file of the table cannot be parsed ({type(error).__name__}); restore the file from a backup"
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class TestAnError:
               for each in ("eighty", "-1", "65536", "80.0", "9" * 5000)],
             ({"HEADGATE_BIND": "everywhere"}, "`everywhere` in HEADGATE_BIND is not an IP address; use one such as"),
             ({"HEADGATE_AUDIT": "some"}, "`some` in HEADGATE_AUDIT is not one of `changes`, `denied`, `all`; use one"),
-            ({"HEADGATE_INSECURE_HTTP": "perhaps"}, "is not yes or no; use 1 or 0, or unset it"),
+            ({"HEADGATE_INSECURE_HTTP": "perhaps"}, "is neither 1 (yes) nor 0 (no); use 1 or 0, or unset it"),
             ({"HEADGATE_BODY_BYTES": "0"}, "`0` in HEADGATE_BODY_BYTES is not a count; use a whole number above 0"),
             ({"HEADGATE_BODY_BYTES": "9" * 5000}, "is not a count; use a whole number above 0"),
             ({"HEADGATE_BODY_SECONDS": "inf"}, "`inf` in HEADGATE_BODY_SECONDS is not a time; use a number of seconds"),

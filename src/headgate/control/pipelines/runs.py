@@ -234,7 +234,9 @@ class CancelRun:
         """Require `cancel` on the pipeline, or, if the model does not have that action, the action that runs it."""
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
-            raise NotFoundError(f"there is no run `{self.row.run}` that you may see; list the runs to see their ids")
+            raise NotFoundError(
+                f"there is no run `{self.row.run}` that you may see; `headgate run list` or `GET /api/v1/runs` lists the runs"
+            )
         view.require_action(view.action(found, *CANCEL), found.id)
         _not_ended(self.row)
         return _end_run(view, self.row, CANCELLED, self.why)

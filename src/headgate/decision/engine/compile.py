@@ -17,6 +17,9 @@ SELF, ABOVE, ANCESTOR = ".self", ".above", ".ancestor"
 """The relations of a place to a resource, besides named ones: the resource itself, a place from which roles come down
 to it, an ancestor of it. No named relation has a dot in its name."""
 
+_KEPT = 64
+"""The most sets of models whose compilation is kept; most deployments have one or two."""
+
 _FORESEEN = frozenset(("setting", "self", "parent"))
 """The operands of conditions whose value depends on neither the question nor the time."""
 
@@ -173,11 +176,11 @@ class CompiledModels:
 
 def compile_models(models: Mapping[str, Model]) -> CompiledModels:
     """Compile the models in force. Engines with the same models share the result: most organizations have the same ones."""
-    return _compile(tuple(_Installed(name, model) for name, model in models.items()))
+    return _compile_once(tuple(_ModelInForce(name, model) for name, model in models.items()))
 
 
-class _Installed:
-    """A model in force and its name. Equal are only those of the same object: comparing whole models takes long."""
+class _ModelInForce:
+    """A model in force and its name. Two are equal only if they hold the same object: comparing whole models takes long."""
 
     __slots__ = ("model", "name")
 
@@ -186,17 +189,20 @@ class _Installed:
 
     @override
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Installed) and self.name == other.name and self.model is other.model
+        return isinstance(other, _ModelInForce) and self.name == other.name and self.model is other.model
 
     @override
     def __hash__(self) -> int:
         return hash((self.name, id(self.model)))
 
 
-@lru_cache(maxsize=64)
-def _compile(installed: tuple[_Installed, ...]) -> CompiledModels:
+@lru_cache(maxsize=_KEPT)
+def _compile_once(in_force: tuple[_ModelInForce, ...]) -> CompiledModels:
+    return _compile({each.name: each.model for each in in_force})
+
+
+def _compile(models: Mapping[str, Model]) -> CompiledModels:
     bits = count()
-    models = {each.name: each.model for each in installed}
     rules = {name: CompiledModel(model, bits) for name, model in models.items()}
     return CompiledModels(
         rules,

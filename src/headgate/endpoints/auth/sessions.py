@@ -97,7 +97,9 @@ def list_sessions(ways: CurrentAuth, session: CurrentSession) -> list[SessionSum
 def delete_session(id: str, ways: CurrentAuth, session: CurrentSession) -> None:
     """End a session of the caller, on any device."""
     if id not in {each.id for each in ways.authentication.sessions.of(session.principal)}:
-        raise NotFoundError(f"you have no session `{id}`; list your sessions to see their ids")
+        raise NotFoundError(
+            f"you have no session `{id}`; `headgate session list` or `GET /api/v1/sessions` lists your sessions"
+        )
     ways.authentication.sessions.end(session.principal, id)
 
 

@@ -80,7 +80,7 @@ class AppState:
             raise ProblemError(
                 400,
                 "organization-needed",
-                f"{error}; put `/o/{{organization}}` before the path, with the name of one of them",
+                f"{error}; put `/o/NAME` before the path, where NAME is one of your organizations",
                 organizations=error.organizations,
             ) from None
 

@@ -61,7 +61,7 @@ class MetricsAccess:
             answer = problem_response(
                 401,
                 "unauthenticated",
-                "the token for the metrics is missing or wrong; send the token of the setting HEADGATE_METRICS_TOKEN as `Authorization: Bearer <token>`",
+                "the token for the metrics is missing or wrong; send the value of the setting HEADGATE_METRICS_TOKEN as `Authorization: Bearer <token>`",
             )
             answer.headers["www-authenticate"] = "Bearer"
             return answer

@@ -212,7 +212,7 @@ async def identify_request(request: Request, identify: AuthenticateRequest) -> C
     try:
         who = await run_in_threadpool(identify, sent)
     except SeveralOrganizationsError as error:
-        raise bad_request(f"{error}; put `/o/{{organization}}` before the path, with the name of one of them") from None
+        raise bad_request(f"{error}; put `/o/NAME` before the path, where NAME is one of your organizations") from None
     except CallerDeniedError as error:
         request.scope[ADDRESSED] = error.addressed
         raise _denied(error.code) from None

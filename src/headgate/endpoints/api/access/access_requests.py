@@ -117,7 +117,7 @@ def get_access_request(
             set_version(response, stated)
             return {**each, "version": stated, "revision": moment.facts.revision}
     raise NotFoundError(
-        f"there is no request `{request}` that you filed or could approve; list the requests to see their ids"
+        f"there is no request `{request}` that you filed or could approve; `headgate request list` or `GET /api/v1/requests` lists those requests"
     )
 
 

@@ -82,7 +82,9 @@ def dismiss_notification(
     """Dismiss a notification. Needs an action only if the access model has `dismiss_notification` for the pipeline."""
     found = {each["id"]: pipeline for each, pipeline in _list_all(organization, moment)}
     if notification not in found:
-        raise NotFoundError(f"you have no notification `{notification}`; list your notifications to see their ids")
+        raise NotFoundError(
+            f"you have no notification `{notification}`; `headgate notification list` or `GET /api/v1/notifications` lists your notifications"
+        )
     pipeline = found[notification]
     action = find_known_action(moment, pipeline, "dismiss_notification") if pipeline else None
     if pipeline and action:

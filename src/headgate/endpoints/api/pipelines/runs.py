@@ -182,7 +182,9 @@ def visible_run(organization: Organization, moment: Evaluation, run: str) -> tup
     row = organization.store.run(RunId(run))
     pipeline = moment.facts.resources.get(row.pipeline) if row else None
     if row is None or pipeline is None or not may_see(moment, pipeline):
-        raise NotFoundError(f"there is no run `{run}` that you may see; list the runs to see their ids")
+        raise NotFoundError(
+            f"there is no run `{run}` that you may see; `headgate run list` or `GET /api/v1/runs` lists the runs"
+        )
     return row, pipeline
 
 

@@ -72,5 +72,5 @@ def _decompress(data: bytes, most: int) -> bytes:
     if most < MAX_PLAN_BYTES:
         raise LargePlanError
     raise TooLargeError(
-        f"the request is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB after decompression; send fewer rows in one request, such as by appending them to a table in several parts"
+        f"the request is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB after decompression; send fewer rows in one request, for example append the rows to a table in several requests"
     )

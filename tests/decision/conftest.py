@@ -1,0 +1,10 @@
+"""Each test of the decision compiles its models anew: mutation testing then runs a changed compilation in every test."""
+
+import pytest
+
+from headgate.decision.engine import compile as compilation
+
+
+@pytest.fixture(autouse=True)
+def models_compiled_anew() -> None:
+    compilation._compile_once.cache_clear()  # pyright: ignore[reportPrivateUsage] (no public name for the cache)
