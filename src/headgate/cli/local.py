@@ -15,6 +15,7 @@ from headgate.cli.output import fail
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
     from headgate.app.settings.settings import Settings
+    from headgate.control.kernel.metadata import CommandMetadata
     from headgate.facts.ids import ResourceId
     from headgate.store import SqlStores
 
@@ -87,6 +88,14 @@ def exit_on_refusal() -> Iterator[None]:
     except OSError as error:
         fail(f"the file `{error.filename}` cannot be used ({error.strerror}); check its path and permissions")
         sys.exit(1)
+
+
+def operator_call(reason: str = "") -> "CommandMetadata":
+    """Return the metadata of a change by the operator of the deployment."""
+    from headgate.control.kernel.metadata import CommandMetadata
+    from headgate.control.kernel.ports import RequestOrigin
+
+    return CommandMetadata(RequestOrigin("operator"), reason)
 
 
 def settings_of(data: Path | None) -> "Settings":

@@ -115,5 +115,5 @@ def _require_times(times: Iterable[int]) -> None:
         # Java's 64-bit numbers wrap around.
         if (later - earlier + _HALF) % (2 * _HALF) - _HALF < -_MINUTE_MS:
             raise InvalidMetadataError(
-                "two times in `snapshot-log` or `metadata-log` of the table are in the wrong order, or too far apart; order the entries by time"
+                "the entries of `snapshot-log` or `metadata-log` of the table are more than one minute out of order; order the entries by time"
             )

@@ -1,6 +1,6 @@
 """A loaded and checked access model. `decision/reference.py` defines how it decides."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 
@@ -226,6 +226,11 @@ class Model:
         """Return the roles that give the action, weakest (fewest actions) first."""
         roles = [role for role in self.roles.values() if action in role.actions]
         return tuple(role.name for role in sorted(roles, key=lambda role: (len(role.actions), role.name)))
+
+    def minimal_roles(self, roles: Collection[str]) -> tuple[str, ...]:
+        """Return the roles that include no other of them: a holder of any of the roles holds one of these."""
+        among = frozenset(roles)
+        return tuple(role for role in roles if self.roles[role].closure & among <= {role})
 
     def actions_on(self, type: str) -> tuple[str, ...]:
         """Return every action on a type that a role of the model gives or that it has requirements for."""

@@ -89,10 +89,15 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
     file: Mapping[int, Any] = _require_field(record, 2, "data_file")
     form = _require_field(file, 101, "file_format").upper()
     status, content = _require_field(record, 0, "status"), file.get(134) or 0
-    if form not in _FORMATS or status not in CODES or content not in CODES:
-        raise UnreadableInputError(
-            "a file in the manifest has a format, status or content that is not in Iceberg's specification; write the manifest again with an Iceberg library"
-        )
+    for name, value, known in (
+        ("file_format", form, _FORMATS),
+        ("status", status, CODES),
+        ("content", content, CODES),
+    ):
+        if value not in known:
+            raise UnreadableInputError(
+                f"an entry of the manifest has a `{name}` that is not in Iceberg's specification; write the manifest again with an Iceberg library"
+            )
     kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
     return FileAnswer(
         path=_require_field(file, 100, "file_path"),

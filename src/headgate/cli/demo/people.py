@@ -86,4 +86,4 @@ class Person:
 def _require_success(answer: httpx.Response) -> None:
     if answer.is_error:
         request = answer.request
-        raise DemoError(f"`{request.method} {request.url.path}` failed: {problem_of(answer)}")
+        raise DemoError(f"the demo's request `{request.method} {request.url.path}` failed: {problem_of(answer)}")

@@ -74,7 +74,7 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
         return in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
     except PastError as error:
         raise PastError(
-            f"{error}; ask about a newer revision, or pass the file of that version with `--model-file`"
+            f"{error}; ask about a newer revision, or pass the file of that version of the model with `--model-file`"
         ) from None
 
 
@@ -114,7 +114,7 @@ def time_of(at: str | None, state: State, *, past: bool) -> float:
     base = state.at if past else time.time()
     if base is None and (at is None or at.startswith(("+", "-"))):
         raise AskError(
-            f"the facts file does not state when revision {state.facts.revision} was written; add `--at TIME`"
+            f"the facts file does not state when revision {state.facts.revision} was written; add `--at TIME` with the time for which to answer"
         )
     try:
         return read_time("+0m" if at is None else at, base or 0.0)

@@ -9,7 +9,7 @@ import typer
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.confirmation import require_reason
 from headgate.cli.finite_numbers import require_finite
-from headgate.cli.local import Data, listed_organization, open_local_deployment
+from headgate.cli.local import Data, listed_organization, open_local_deployment, operator_call
 from headgate.cli.options import Reason
 from headgate.cli.output import fail, say
 
@@ -42,8 +42,6 @@ def grant_break_glass(
     The log records it with the reason, and until it expires every response of the organization has a header that says so.
     """
     from headgate.control.deployment.break_glass import LONGEST, BreakGlass
-    from headgate.control.kernel.metadata import CommandMetadata
-    from headgate.control.kernel.ports import RequestOrigin
 
     require_reason(reason)
     if hours * _HOUR > LONGEST:
@@ -53,8 +51,6 @@ def grant_break_glass(
         user = deployment.auth_services.authentication.user_of(name)
         control = deployment.organizations.open(listed_organization(deployment, organization)).control
         ends = control.now + hours * _HOUR
-        control.execute(
-            BreakGlass(user.principal, user.name, ends), None, CommandMetadata(RequestOrigin("operator"), reason)
-        )
+        control.execute(BreakGlass(user.principal, user.name, ends), None, operator_call(reason))
     until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
     say(f"{name} is a founder of {organization} until {until}; the audit records it")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.local import Data, open_local_deployment
+from headgate.cli.local import Data, open_local_deployment, operator_call
 from headgate.cli.options import OutputMode
 from headgate.cli.output import print_items, say
 
@@ -23,14 +23,10 @@ def register(app: typer.Typer) -> None:
 def add(name: Login, data: Data = None) -> None:
     """Make a user of the deployment an operator. An operator has no privileges inside an organization."""
     from headgate.control.deployment.operators import add_operator
-    from headgate.control.kernel.metadata import CommandMetadata
-    from headgate.control.kernel.ports import RequestOrigin
 
     with open_local_deployment(data) as deployment:
         user = deployment.auth_services.authentication.user_of(name)
-        add_operator(
-            deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
-        )
+        add_operator(deployment.organizations.deployment.control, user.principal, operator_call())
     say(f"{name} is an operator of the deployment")
 
 
@@ -38,15 +34,11 @@ def remove(name: Login, data: Data = None) -> None:
     """Remove a user from the operators. The user stays a user of the deployment."""
     from headgate.control.deployment.operators import remove_operator
     from headgate.control.kernel.errors import NotFoundError
-    from headgate.control.kernel.metadata import CommandMetadata
-    from headgate.control.kernel.ports import RequestOrigin
 
     with open_local_deployment(data) as deployment:
         user = deployment.auth_services.authentication.user_of(name)
         try:
-            remove_operator(
-                deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
-            )
+            remove_operator(deployment.organizations.deployment.control, user.principal, operator_call())
         except NotFoundError:
             raise NotFoundError(f"`{name}` is not an operator; `headgate operator list` shows the operators") from None
     say(f"{name} is no longer an operator")

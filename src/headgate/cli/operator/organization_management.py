@@ -7,7 +7,7 @@ import typer
 from rich.filesize import decimal
 
 from headgate.cli.confirmation import confirm, require_reason
-from headgate.cli.local import Data, listed_organization, open_local_deployment
+from headgate.cli.local import Data, listed_organization, open_local_deployment, operator_call
 from headgate.cli.options import DryRun, OutputMode, Reason, Yes
 from headgate.cli.output import fail, format_time, print_items, say
 
@@ -57,7 +57,7 @@ def create(
         founding = OrganizationSpec(ResourceId(new_id("o")), name, user.principal, user.name, model, tree)
         preview_founding(deployment.organizations, founding)
         if not dry_run:
-            create_organization(deployment.organizations, founding, call=_call())
+            create_organization(deployment.organizations, founding, call=operator_call())
     say(f"`{name}` would be created" if dry_run else f"`{name}` is created ({founding.root}); its owner is {owner}")
 
 
@@ -98,7 +98,7 @@ def suspend(
     with open_local_deployment(data) as deployment:
         id = listed_organization(deployment, organization)
         command = SuspendOrganization(id)
-        _in_both(deployment, id, command, command, _call(reason), dry_run=dry_run)
+        _in_both(deployment, id, command, command, operator_call(reason), dry_run=dry_run)
         shown = _shown(deployment, id, organization)
     say(f"{shown} {'would be' if dry_run else 'is'} suspended")
 
@@ -110,7 +110,7 @@ def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -
     with open_local_deployment(data) as deployment:
         id = listed_organization(deployment, organization)
         command = ResumeOrganization(id)
-        _in_both(deployment, id, command, command, _call(), dry_run=dry_run)
+        _in_both(deployment, id, command, command, operator_call(), dry_run=dry_run)
         shown = _shown(deployment, id, organization)
     say(f"{shown} {'would be' if dry_run else 'is'} active")
 
@@ -138,7 +138,7 @@ def delete(
         id = listed_organization(deployment, organization)
         require_removable(deployment.organizations, id)
         shown = _shown(deployment, id, organization)
-        _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=True)
+        _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), operator_call(), dry_run=True)
         folders = OrganizationFolders(deployment.settings.folder, id) if with_files else None
         _require_in_data_folder(deployment, files=with_files)
         contents = _contents(deployment, id, folders)
@@ -147,7 +147,7 @@ def delete(
             return
         if not yes:
             confirm(f"Delete {shown}, with {contents}? This cannot be undone.", "nothing was deleted")
-        _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=False)
+        _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), operator_call(), dry_run=False)
         if folders:
             _delete_folders(shown, folders)
     say(f"{shown} is deleted, with {contents}")
@@ -204,10 +204,3 @@ def _delete_folders(shown: str, folders: "OrganizationFolders") -> None:
         left = ", ".join(f"`{each}`" for each in folders.list_existing())
         fail(f"{shown} is deleted, but some of its files are not ({error.strerror}); delete {left} yourself")
         sys.exit(1)
-
-
-def _call(reason: str = "") -> "CommandMetadata":
-    from headgate.control.kernel.metadata import CommandMetadata
-    from headgate.control.kernel.ports import RequestOrigin
-
-    return CommandMetadata(RequestOrigin("operator"), reason)

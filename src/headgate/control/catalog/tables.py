@@ -87,7 +87,9 @@ class RegisterTable:
         database = view.target(self.database, "database")
         view.require_action("lake.register_table", database.parent)
         if _pipeline_of(view) is not None:
-            raise InvalidError("a run cannot register tables; it may only create the tables that its pipeline declares")
+            raise InvalidError(
+                "a run cannot register tables; register the table outside of the pipeline, or declare it as an output, so that the run creates it"
+            )
         made = CreateResource(self.table, "table", self.database, self.title).decide(view)
         return CommandEffect(made.changes, pointers=(self.pointer,))
 

@@ -44,7 +44,7 @@ class Vault:
         key = next((each for each in self._keys() if _name(each) == kept.get("key")), None)
         if key is None:
             raise VaultError(
-                f"the secret was encrypted with a key that is not in `{self.file}`; restore that key, or enter the secret again"
+                f"the secret of the connection was encrypted with a key that is not in `{self.file}`; restore that file from a backup, or set the secret again"
             )
         try:
             nonce, encrypted = b64decode(str(kept["nonce"])), b64decode(str(kept["sealed"]))

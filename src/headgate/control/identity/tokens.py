@@ -199,7 +199,7 @@ def _not_wider(view: CommandContext, ends: float | None) -> None:
     if limit is not None and (ends is None or ends > limit):
         raise InvalidError(
             "your token expires earlier than the requested token; choose an expiry no later than that of your token, or "
-            "use a token without an expiry"
+            "send the request with a token that has no expiry"
         )
 
 

@@ -27,8 +27,7 @@ _FORESEEN = frozenset(("setting", "self", "parent"))
 class RoleSet:
     """Roles of a model of which any one suffices.
 
-    `holding` are the roles that include one of them. `least` are those of them that include no other: a holder of any
-    of the roles holds one of these.
+    `holding` are the roles that include one of them, `least` those of them that include no other.
     """
 
     __slots__ = ("holding", "least", "roles")
@@ -36,15 +35,7 @@ class RoleSet:
     def __init__(self, model: Model, roles: frozenset[str]) -> None:
         self.roles = roles
         self.holding = frozenset(name for name, role in model.roles.items() if role.closure & roles)
-        self.least = tuple(_least(model, roles))
-
-
-def _least(model: Model, roles: frozenset[str]) -> Iterator[str]:
-    kept = set[str]()
-    for name in sorted(roles, key=lambda name: (len(model.roles[name].closure), name)):
-        if not model.roles[name].closure & kept:
-            kept.add(name)
-            yield name
+        self.least = model.minimal_roles(sorted(roles))
 
 
 @dataclass(frozen=True, slots=True)

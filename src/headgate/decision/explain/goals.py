@@ -3,7 +3,7 @@
 Only alternatives whose conditions hold already are considered, because no assignment changes a state or a setting.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -42,14 +42,9 @@ def list_goals(asked: EvaluationContext) -> Iterator[Goal]:
         yield from (_join_goals(each) for each in product(*(_ways(asked, need) for need in goal)))
 
 
-def minimal_roles(model: Model, roles: Collection[str]) -> tuple[str, ...]:
-    """Return the roles that include no other of them: a holder of any of the roles holds one of these."""
-    return tuple(role for role in roles if not (model.roles[role].closure & set(roles)) - {role})
-
-
 def _list_acting_goals(asked: EvaluationContext, model: Model, resource: Resource) -> tuple[Goal, ...]:
     giving, alternatives = model.roles_granting(asked.question.action), model.needs.get(asked.question.action)
-    own: list[Goal] = [(Need(role, resource.id),) for role in minimal_roles(model, giving)] if giving else [()]
+    own: list[Goal] = [(Need(role, resource.id),) for role in model.minimal_roles(giving)] if giving else [()]
     needed = [()] if alternatives is None else list(_possible(asked, model, resource, alternatives))
     return tuple(_join_goals(each) for each in product(own, needed))
 
@@ -103,7 +98,7 @@ def _about(asked: EvaluationContext, rule: AssignRule, resource: Resource, verb:
 def _list_holding_goals(asked: EvaluationContext, model: Model, rule: AssignRule, resource: Resource) -> Iterator[Goal]:
     subject = ResourceId(asked.question.subject or "")
     sides = ((rule.holder, resource.id), (rule.on_subject, subject))
-    held = [[(Need(role, id),) for role in minimal_roles(model, roles)] for roles, id in sides if roles]
+    held = [[(Need(role, id),) for role in model.minimal_roles(roles)] for roles, id in sides if roles]
     besides = _possible(asked, model, resource, (Requirement((), rule.needs),))
     yield from (_join_goals(each) for each in product(*held, besides))
 
