@@ -34,6 +34,8 @@ SPARK_TIMEOUT = 300
 SOAK_TIMEOUT = 3600
 """Seconds. `tools/soak` reports which part took longer than expected."""
 _COST = ("spark", "soak")
+_GUARD = "spark"
+"""The folder of the tests of the part `guard`."""
 PARTS = ("fast", "guard", "system")
 """The parts of the suite, which `tools/test` runs at the same time.
 
@@ -49,6 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=PARTS,
         help="run only one part of the tests; the parts can run at the same time",
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out folders without tests of the part before their modules are imported."""
+    part, folder = config.getoption("--part"), config.rootpath / "tests"
+    if part not in ("guard", "system") or collection_path == folder or not collection_path.is_relative_to(folder):
+        return None
+    is_guard = collection_path.is_relative_to(folder / _GUARD)
+    return None if is_guard == (part == "guard") else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -185,7 +196,7 @@ def _toolchain() -> Toolchain | str:
 def _part(item: pytest.Item) -> str:
     if item.get_closest_marker("spark") is None:
         return "fast"
-    return "guard" if item.path.is_relative_to(item.config.rootpath / "tests" / "spark") else "system"
+    return "guard" if item.path.is_relative_to(item.config.rootpath / "tests" / _GUARD) else "system"
 
 
 def _cost(item: pytest.Item) -> int:
