@@ -34,40 +34,43 @@ SPARK_TIMEOUT = 300
 SOAK_TIMEOUT = 3600
 """Seconds. `tools/soak` reports which part took longer than expected."""
 _COST = ("spark", "soak")
-_GUARD = "spark"
-"""The folder of the tests of the part `guard`."""
-PARTS = ("fast", "guard", "system")
-"""The parts of the suite, which `tools/test` runs at the same time.
-
-They are the tests without Spark, the tests of `tests/spark` on Spark, and all other tests on Spark.
-"""
+_OUTER = frozenset(
+    (
+        "app",
+        "bench",
+        "cli",
+        "compatibility",
+        "endpoints",
+        "journeys",
+        "model",
+        "promises",
+        "repo",
+        "scenarios",
+        "store",
+        "survival",
+    )
+)
+"""The folders whose tests without Spark are in the outer half."""
+_OUTER_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_sql_on_spark.py", "test_story.py"))
+"""The folders and files whose tests on Spark are in the outer half, so that both halves take equally long."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--update`, which writes generated files instead of comparing them, and `--part`."""
+    """Add `--update`, which writes generated files instead of comparing them, and `--half`."""
     parser.addoption("--update", action="store_true", help="write generated files again instead of comparing them")
     parser.addoption(
-        "--part",
-        choices=PARTS,
-        help="run only one part of the tests; the parts can run at the same time",
+        "--half",
+        choices=("outer", "inner"),
+        help="run only one half of the tests; the two halves can run at the same time",
     )
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out folders without tests of the part before their modules are imported."""
-    part, folder = config.getoption("--part"), config.rootpath / "tests"
-    if part not in ("guard", "system") or collection_path == folder or not collection_path.is_relative_to(folder):
-        return None
-    is_guard = collection_path.is_relative_to(folder / _GUARD)
-    return None if is_guard == (part == "guard") else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the fast tests first, and set longer timeouts for the long tests and the tests on Spark."""
-    part = config.getoption("--part")
-    if part is not None:
-        left_out = [item for item in items if _part(item) != part]
-        items[:] = [item for item in items if _part(item) == part]
+    half = config.getoption("--half")
+    if half is not None:
+        left_out = [item for item in items if _half(item) != half]
+        items[:] = [item for item in items if _half(item) == half]
         config.hook.pytest_deselected(items=left_out)
     items.sort(key=_cost)
     for item in items:
@@ -193,10 +196,11 @@ def _toolchain() -> Toolchain | str:
         return str(error)
 
 
-def _part(item: pytest.Item) -> str:
+def _half(item: pytest.Item) -> str:
+    parts = item.path.relative_to(item.config.rootpath / "tests").parts
     if item.get_closest_marker("spark") is None:
-        return "fast"
-    return "guard" if item.path.is_relative_to(item.config.rootpath / "tests" / _GUARD) else "system"
+        return "outer" if parts[0] in _OUTER else "inner"
+    return "inner" if _OUTER_ON_SPARK.isdisjoint(parts) else "outer"
 
 
 def _cost(item: pytest.Item) -> int:
