@@ -165,7 +165,7 @@ class TestFairness:
         count = "SELECT count(*) FROM range(0, {}, 1, 4) WHERE hash(id) = 1"
         for session, statement in ((other, "SELECT count(*) FROM lake.raw.flights"), (steady, count.format(10))):
             session.sql(statement).collect()
-        job = Attempt(lambda: steady.sql(count.format(1_800_000_000)).collect())
+        job = Attempt(lambda: steady.sql(count.format(900_000_000)).collect())
         time.sleep(0.5)
         waiting = Attempt(lambda: other.sql("SELECT count(*) FROM lake.raw.flights").collect())
         time.sleep(0.5)
