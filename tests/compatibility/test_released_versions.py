@@ -95,7 +95,7 @@ def _move_paths(data: Path, relocation: Relocation) -> None:
         file.write_bytes(moved(file.read_bytes(), lengths if file.name.startswith("snap-") else sizes))
         lengths[f"file://{file}"] = file.stat().st_size
     for file in (data / "warehouse").rglob("*.metadata.json"):
-        file.write_bytes(relocation.metadata(file.read_bytes()))
+        file.write_bytes(relocation.metadata(json.loads(file.read_bytes())))
 
 
 @pytest.fixture

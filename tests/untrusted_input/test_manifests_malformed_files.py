@@ -146,7 +146,9 @@ class TestMalformedFiles:
     def test_a_code_that_iceberg_does_not_have_is_refused(self, change: Callable[[], tuple[bytes, Any]]) -> None:
         data, schema = change()
 
-        with pytest.raises(UnreadableInputError, match="an entry of the manifest has a `(file_format|status|content)`"):
+        with pytest.raises(
+            UnreadableInputError, match=r"an entry of the manifest has a `(file_format|status|content)`"
+        ):
             read_manifest(avro(schema, 1, data))
 
     def test_a_partition_field_with_an_invalid_id_or_type_is_refused(self) -> None:
