@@ -1,6 +1,6 @@
 """Drivers without the JVM's optimizing compiler: a driver of a test lives for a minute or two.
 
-In that time the compiler uses more of the processor than its code saves. The soak run starts its drivers with it, as users do.
+In that time the compiler uses more of the processor than its code saves. The soak run and the fuzzer use the compiler, as users do.
 
 As a program it is the command line: `python -m tests.short_lived_drivers serve ...`, in the root of the repository.
 """

@@ -12,7 +12,7 @@ import pytest
 
 from headgate.sandbox import SandboxLevel
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
-from tests.app.server_process import serving
+from tests.app.server_process import HEADGATE, serving
 from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.connect_fuzzer.dictionary import requests, texts, values
 from tests.connect_fuzzer.fuzzer import Attacker, Finding, Fuzzer, Oracle, Report
@@ -20,7 +20,6 @@ from tests.connect_fuzzer.health import RunningServer
 from tests.connect_fuzzer.mutation import Mutant, Mutation, regressions
 from tests.connect_fuzzer.scene import Scene, Work, read_salaries
 from tests.sandbox import without_landlock
-from tests.short_lived_drivers import PROGRAM
 from tests.soak import count
 
 SEED: Final = 16
@@ -32,7 +31,7 @@ def fuzz(home: Path, numbers: range, level: SandboxLevel = SandboxLevel.NONE) ->
     """Send the mutants of earlier findings and those of these numbers to a server of their own."""
     data, alias = home.parent / "data", home.parent.parent / "alias"
     kernel = without_landlock.COMMAND if level is SandboxLevel.NONE else ()
-    with serving(data, program=(*kernel, *PROGRAM)) as server:
+    with serving(data, program=(*kernel, str(HEADGATE))) as server:
         server.until_ready()
         assert httpx.get(f"{server.url}/readyz", trust_env=False).json()["sandbox"].startswith(level.value)
         scene = Scene(server, data)

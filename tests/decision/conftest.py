@@ -1,4 +1,4 @@
-"""Each test of the decision compiles its models anew: mutation testing then runs a changed compilation in every test."""
+"""Each test of the decision compiles its models itself: mutation testing then runs a changed compilation in every test."""
 
 import pytest
 
@@ -6,5 +6,5 @@ from headgate.decision.engine import compile as compilation
 
 
 @pytest.fixture(autouse=True)
-def models_compiled_anew() -> None:
+def no_compiled_models() -> None:
     compilation._compile_once.cache_clear()  # pyright: ignore[reportPrivateUsage] (no public name for the cache)

@@ -41,7 +41,7 @@ def require_schema(schema: Schema) -> None:
         index_by_name(schema)
     except ValueError as error:
         raise InvalidMetadataError(
-            f"the schema {schema.schema_id} of the table or view is not valid ({error}); correct that schema in the request"
+            f"the schema {schema.schema_id} of the table or view is not valid ({error}); correct that schema"
         ) from error
     for each in fields:
         _require_type(each)

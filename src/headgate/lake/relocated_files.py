@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,12 +26,9 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
             )
         return Path(real).read_bytes()
 
-    current = _parse_metadata(metadata_location, read(metadata_location))
-    past = [each["metadata-file"] for each in current.get("metadata-log", ())]
     metadata, lists = dict[str, bytes](), set[str]()
     # One parsed file at a time: parsed, a file takes a multiple of its bytes.
-    for path in [metadata_location, *(each for each in past if Path(path_of(each)).exists())]:
-        parsed = _parse_metadata(path, read(path))
+    for path, parsed in _metadata_files(metadata_location, read):
         lists |= {each["manifest-list"] for each in parsed.get("snapshots", ())}
         metadata[path] = relocation.metadata(parsed)
     kept = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
@@ -43,6 +41,17 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
     moved |= {path: relocation.manifest_list(content, lengths) for path, content in kept.items()}
     moved |= metadata | moved_deletes
     return {relocation.path(path): content for path, content in moved.items()}
+
+
+def _metadata_files(location: str, read: Callable[[str], bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path and the content of the current metadata file, then of the earlier ones that exist."""
+    current = _parse_metadata(location, read(location))
+    past = {each["metadata-file"] for each in current.get("metadata-log", ())} - {location}
+    yield location, current
+    del current
+    for path in sorted(past):
+        if Path(path_of(path)).exists():
+            yield path, _parse_metadata(path, read(path))
 
 
 def _parse_metadata(path: str, content: bytes) -> dict[str, Any]:

@@ -222,6 +222,13 @@ class EndOrphanedRun:
         return CommandEffect(_identity_ended(view.facts, self.run, LOST))
 
 
+def missing_run(run: str) -> NotFoundError:
+    """Return the error for a run that does not exist or that the caller may not see."""
+    return NotFoundError(
+        f"there is no run `{run}` that you may see; `headgate run list` or `GET /api/v1/runs` lists the runs"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class CancelRun:
     """Cancel a run and delete its identity: its next call is refused."""
@@ -234,9 +241,7 @@ class CancelRun:
         """Require `cancel` on the pipeline, or, if the model does not have that action, the action that runs it."""
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
-            raise NotFoundError(
-                f"there is no run `{self.row.run}` that you may see; `headgate run list` or `GET /api/v1/runs` lists the runs"
-            )
+            raise missing_run(self.row.run)
         view.require_action(view.action(found, *CANCEL), found.id)
         _not_ended(self.row)
         return _end_run(view, self.row, CANCELLED, self.why)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Final, Protocol
 
 import anyio.to_thread
 from fastapi import Depends, Request
@@ -25,6 +25,8 @@ from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import NO_DRIVER
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
+CHOOSE_ORGANIZATION: Final = "put `/o/NAME` before the path, where NAME is one of your organizations"
+"""The advice for a caller that is in several organizations and names none."""
 _UNKNOWN_CALLER = (
     "the token or session is unknown, has expired, or is not valid for the organization that the request names; "
     "send a valid one as `Authorization: Bearer <token>`"
@@ -80,7 +82,7 @@ class AppState:
             raise ProblemError(
                 400,
                 "organization-needed",
-                f"{error}; put `/o/NAME` before the path, where NAME is one of your organizations",
+                f"{error}; {CHOOSE_ORGANIZATION}",
                 organizations=error.organizations,
             ) from None
 

@@ -76,6 +76,15 @@ def problem_response(status: int, code: str, detail: str, **more: Any) -> JSONRe
     return _answer(_document(status, code, detail, **more))
 
 
+def inconvertible_value(error: Exception) -> ProblemError:
+    """Return the problem of a result with a value that JSON or Python cannot represent, such as a date before the year 1."""
+    return ProblemError(
+        400,
+        "statement-failed",
+        f"a value of the result cannot be converted to JSON ({error}); cast the column of that value to STRING",
+    )
+
+
 def statement_problem(error: StatementError) -> dict[str, Any]:
     """Return the problem document of a failed statement.
 

@@ -19,6 +19,7 @@ from headgate.control.kernel.ports import RequestOrigin
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.questions.hidden_names import Verdict
+from headgate.endpoints.common.context import CHOOSE_ORGANIZATION
 from headgate.endpoints.common.request_scope import ADDRESSED, ORGANIZATION_KEY, REQUEST
 from headgate.endpoints.iceberg_rest.catalog_callers import (
     Authenticated,
@@ -212,7 +213,7 @@ async def identify_request(request: Request, identify: AuthenticateRequest) -> C
     try:
         who = await run_in_threadpool(identify, sent)
     except SeveralOrganizationsError as error:
-        raise bad_request(f"{error}; put `/o/NAME` before the path, where NAME is one of your organizations") from None
+        raise bad_request(f"{error}; {CHOOSE_ORGANIZATION}") from None
     except CallerDeniedError as error:
         request.scope[ADDRESSED] = error.addressed
         raise _denied(error.code) from None

@@ -12,11 +12,10 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from headgate.control.kernel.command import model_has_action
-from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import RunConflictError, Store
 from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.runs import CancelRun
+from headgate.control.pipelines.runs import CancelRun, missing_run
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.figures import VisibleFigures
@@ -182,9 +181,7 @@ def visible_run(organization: Organization, moment: Evaluation, run: str) -> tup
     row = organization.store.run(RunId(run))
     pipeline = moment.facts.resources.get(row.pipeline) if row else None
     if row is None or pipeline is None or not may_see(moment, pipeline):
-        raise NotFoundError(
-            f"there is no run `{run}` that you may see; `headgate run list` or `GET /api/v1/runs` lists the runs"
-        )
+        raise missing_run(run)
     return row, pipeline
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.questions.messages import split_request_link
 from headgate.control.text.error_text import REFUSED_STATE, mask
-from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.problems import ProblemError, inconvertible_value
 from headgate.facts.caller import Caller
 from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_ROWS, ChartRows, as_json
 from headgate.pipelines.definitions.select import (
@@ -95,11 +95,7 @@ def _answer(
     except RowSizeError as error:
         raise ProblemError(413, "too-large", str(error)) from None
     except (OverflowError, ValueError) as error:
-        raise ProblemError(
-            400,
-            "statement-failed",
-            f"a value of the result cannot be converted to JSON ({error}); cast the column of that value to STRING",
-        ) from None
+        raise inconvertible_value(error) from None
     finally:
         reading.close()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from headgate.endpoints.common.lookup import Text
-from headgate.endpoints.common.problems import ProblemError, statement_problem
+from headgate.endpoints.common.problems import ProblemError, inconvertible_value, statement_problem
 from headgate.endpoints.common.route_metadata import Problem
 from headgate.endpoints.common.schemas import StrictSchema
 from headgate.pipelines.json_size import json_size, rows_within
@@ -124,11 +124,7 @@ def statement_answer(kept: StoredStatement, start: int, rows: int) -> Statement:
         try:
             found = _values(kept, kept.rows.slice(start, rows), start)
         except (OverflowError, ValueError) as error:
-            raise ProblemError(
-                400,
-                "statement-failed",
-                f"a value of the result cannot be converted to JSON ({error}); cast the column of that value to STRING",
-            ) from None
+            raise inconvertible_value(error) from None
         left = max(0, kept.rows.num_rows - start - len(found))
     return Statement(
         id=kept.id,
