@@ -53,6 +53,10 @@ def test_a_file_below_the_location_is_inside(path: str) -> None:
         "/w/db/t1/./a",
         "/w/db/t1/%2e%2e/t2/a",
         "/w/db/t1/%252e%252e/t2/a",
+        "/w/db/t1/%252525252e",
+        f"/w/db/t1/%{'25' * 2000}",
+        f"/w/db/t1/%{'25' * 400_000}",
+        f"/w/db/t1/{'a' * 4096}",
         "/w/db/t1/..%2ft2/a",
         "/w/db/t1/data/c=%2f..%2f..%2f..%2ft2/a",
         "/w/db/%74%31/a",
@@ -67,6 +71,12 @@ def test_a_file_below_the_location_is_inside(path: str) -> None:
 )
 def test_a_path_outside_the_location_is_not_inside(path: str) -> None:
     assert not is_inside(T1, path)
+
+
+@pytest.mark.parametrize("path", ["/w/%252525252e", f"/w/%{'25' * 400_000}", f"/w/{'a' * 4096}"])
+def test_a_path_that_is_too_long_or_encoded_too_often_is_refused(path: str) -> None:
+    with pytest.raises(RuleError, match=r"has more than 4096 characters|has `%` encoded more than 4 times"):
+        path_of(path)
 
 
 def test_a_location_with_percent_signs_contains_its_own_files() -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from headgate.lake import relocation_process
 from headgate.lake.errors import RuleError
+from headgate.lake.relocated_files import relocate_files
 from headgate.lake.relocation import Relocation
 from headgate.lake.relocation_process import files_of_answer, read_relocated
 from headgate.untrusted_input.limits import MEBIBYTE
@@ -42,6 +44,32 @@ def test_the_refusal_of_a_metadata_file_that_is_not_json_names_the_file(tmp_path
     (tmp_path / "old/metadata/0.metadata.json").write_bytes(content)
 
     with pytest.raises(RuleError, match=r"`0\.metadata\.json` of the table is not a JSON object"):
+        read_relocated(relocation, metadata)
+
+
+def test_a_metadata_file_that_the_log_names_many_times_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relocation, metadata = table_of(tmp_path, empty())
+    (tmp_path / "old/metadata/1.metadata.json").write_text("{}", encoding="utf-8")
+    names = ["0.metadata.json"] * 100 + [f"{'/' * at}1.metadata.json" for at in range(100)]
+    log = [{"metadata-file": f"{relocation.old}/metadata/{name}"} for name in names]
+    told = {"location": relocation.old, "metadata-log": log}
+    (tmp_path / "old/metadata/0.metadata.json").write_text(json.dumps(told), encoding="utf-8")
+    opened, read = list[str](), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path.name) or read(path))
+
+    relocate_files(relocation, metadata)
+
+    assert sorted(opened) == ["0.metadata.json", "1.metadata.json"]
+
+
+def test_a_pipe_among_the_files_of_a_table_is_refused(tmp_path: Path) -> None:
+    relocation, metadata = table_of(tmp_path, empty())
+    (tmp_path / "old/metadata/0.metadata.json").unlink()
+    os.mkfifo(tmp_path / "old/metadata/0.metadata.json")
+
+    with pytest.raises(RuleError, match="not a regular file"):
         read_relocated(relocation, metadata)
 
 

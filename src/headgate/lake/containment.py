@@ -14,14 +14,20 @@ SCHEME = "file:"
 OBJECT_STORES = ("s3://", "s3a://", "s3n://")
 """Schemes that are equivalent; Headgate itself writes the first."""
 _UNCLEAR = frozenset("?#\\")
+_LONGEST = 4096
+"""The most characters of a path: no operating system opens a longer one, and keys of object stores are shorter."""
+_MOST_DECODINGS = 4
+"""How often the `%` of a path may be decoded until nothing changes; each further time reads the whole path again."""
 
 
 def path_of(location: str) -> str:
     """Return the absolute path that a `file:` URI or a plain path names, without doubled slashes.
 
-    Raises `RuleError` for another scheme, another machine, a relative path, `.` and `..`, and for characters that readers
-    interpret differently.
+    Raises `RuleError` for another scheme, another machine, a relative path, `.` and `..`, a path that is too long or encoded
+    too often, and for characters that readers interpret differently.
     """
+    if len(location) > _LONGEST:
+        raise RuleError(f"the path of the table or warehouse has more than {_LONGEST} characters; use a shorter path")
     path = location.removeprefix(SCHEME)
     if location.startswith(f"{SCHEME}//"):
         host, slash, rest = path[2:].partition("/")
@@ -38,6 +44,7 @@ def path_of(location: str) -> str:
         raise RuleError(
             "the path of the table or warehouse contains a control character, `?`, `#` or a backslash; use a path without them"
         )
+    _decoded(path)
     parts = [part for part in path.split("/") if part]
     if {".", ".."}.intersection(parts):
         raise RuleError("the path of the table or warehouse contains a part `.` or `..`; write it without them")
@@ -88,9 +95,14 @@ def _below(outer: str, inner: str) -> bool:
 
 def _decoded(path: str) -> str:
     # Repeated until nothing changes: a reader may decode more than once.
-    while (once := unquote(path)) != path:
+    for _ in range(_MOST_DECODINGS + 1):
+        once = unquote(path)
+        if once == path:
+            return path
         path = once
-    return path
+    raise RuleError(
+        f"the path of the table or warehouse has `%` encoded more than {_MOST_DECODINGS} times; write the path without this encoding"
+    )
 
 
 def _normal(path: str) -> str:

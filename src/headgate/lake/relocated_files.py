@@ -24,6 +24,9 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
             raise RuleError(
                 "a file of the table is a symbolic link out of the table's location; replace the link with the file"
             )
+        if Path(real).exists() and not Path(real).is_file():
+            # Reading a pipe would wait for its writer.
+            raise RuleError("a file of the table is not a regular file; replace it with the file from a backup")
         return Path(real).read_bytes()
 
     metadata, lists = dict[str, bytes](), set[str]()
@@ -46,11 +49,13 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
 def _metadata_files(location: str, read: Callable[[str], bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the path and the content of the current metadata file, then of the earlier ones that exist."""
     current = _parse_metadata(location, read(location))
-    past = {each["metadata-file"] for each in current.get("metadata-log", ())} - {location}
+    # By path: a hostile log may name one file many times, in many spellings.
+    past = {path_of(each["metadata-file"]): each["metadata-file"] for each in current.get("metadata-log", ())}
+    past.pop(path_of(location), None)
     yield location, current
     del current
-    for path in sorted(past):
-        if Path(path_of(path)).exists():
+    for place, path in sorted(past.items()):
+        if Path(place).exists():
             yield path, _parse_metadata(path, read(path))
 
 
