@@ -1,5 +1,6 @@
 """External access of runs: the files that a run may read and write on Spark, and the targets of its connections."""
 
+import os
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path, PurePosixPath
@@ -125,6 +126,25 @@ class TestARun:
         assert not asked.may_read(AS_RUN, str(asked.staging(RUN)))
         assert not asked.may_write(AS_RUN, f"{asked.staging(RUN)}/link/a.csv")
         assert not asked.may_write(AS_RUN, f"{asked.staging(RUN)}/../{RUN}")
+
+    def test_a_run_may_write_a_folder_while_spark_deletes_its_temporary_folder(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = places(scene)
+        written = asked.staging(RUN) / "written"
+        temporary = written / "_temporary"
+        temporary.mkdir(parents=True)
+        scan = os.scandir
+
+        def delete_and_scan(folder: str) -> Any:
+            if folder == str(temporary):
+                temporary.rmdir()
+            return scan(folder)
+
+        monkeypatch.setattr("os.scandir", delete_and_scan)
+
+        assert asked.may_write(AS_RUN, str(written))
+        assert not temporary.exists()
 
     def test_a_run_may_not_read_a_folder_that_cannot_be_listed(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch

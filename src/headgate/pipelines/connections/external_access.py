@@ -205,14 +205,16 @@ def _contains_symlink(place: Path) -> bool:
     if not place.is_dir():
         return False
     try:
-        walk = os.walk(place, onerror=_raise)
+        walk = os.walk(place, onerror=_raise_unless_deleted)
         return any(Path(above, name).is_symlink() for above, folders, files in walk for name in (*folders, *files))
     except OSError:
         return True
 
 
-def _raise(error: OSError) -> None:
-    raise error
+def _raise_unless_deleted(error: OSError) -> None:
+    # Spark deletes its temporary folders while it writes; a folder that is gone has no link.
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _local(path: str) -> Path | None:
