@@ -172,7 +172,7 @@ class TestFactsFile:
     @pytest.mark.parametrize(
         ("lines", "message"),
         [
-            ([], "line 1: the line is not valid JSON"),
+            ([], "the facts file is empty; name a file that `headgate facts export` wrote"),
             (["facts"], "line 1: the line is not valid JSON"),
             (
                 ["[]"],
@@ -187,6 +187,10 @@ class TestFactsFile:
             ([_HEADER.replace("3", "true")], "line 1: `revision` is not a whole number of 0 or more"),
             ([_HEADER, "", "{"], "line 3: the line is not valid JSON"),
             ([_HEADER, "[" * 100_000], "line 2: the line is not valid JSON"),
+            (
+                [_HEADER, '{"change": "PrincipalAdded", "principal": "vic", "kind": "human"}'],
+                "line 2: the `kind` of a principal is `user` or `service_principal`; write one of them",
+            ),
             ([_HEADER, "{}"], "line 2: `None` is not a type of change that this version of Headgate knows"),
             (
                 [_HEADER, json.dumps(encode(SAMPLES[1]))],

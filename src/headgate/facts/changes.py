@@ -38,6 +38,9 @@ class OrganizationCreated:
     type: str = "organization"
 
 
+PRINCIPAL_KINDS = ("user", "service_principal")
+
+
 @dataclass(frozen=True, slots=True)
 class PrincipalAdded:
     """A user or service principal joined the organization. A service principal is also a resource below it."""

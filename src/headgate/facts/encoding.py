@@ -126,6 +126,8 @@ def read_changes(lines: Iterable[str]) -> Iterator[Change]:
 
 
 def _revision(number: int, line: str) -> int:
+    if not line:
+        raise FactsError("the facts file is empty; name a file that `headgate facts export` wrote")
     header = _value(number, line)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FactsError(
@@ -172,9 +174,13 @@ def _apply(state: State, number: int, value: Json) -> State:
 
 def _change(number: int, value: Json) -> Change:
     try:
-        return decode(value)
+        change = decode(value)
     except FactsError as error:
         raise FactsError(f"line {number}: {error}") from error
+    if isinstance(change, change_types.PrincipalAdded) and change.kind not in change_types.PRINCIPAL_KINDS:
+        kinds = " or ".join(f"`{each}`" for each in change_types.PRINCIPAL_KINDS)
+        raise FactsError(f"line {number}: the `kind` of a principal is {kinds}; write one of them")
+    return change
 
 
 def _value(number: int, line: str) -> Json:

@@ -1,4 +1,4 @@
-"""`headgate access explain`, against a server."""
+"""`headgate access`, against a server."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,26 +21,35 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 
 @pytest.fixture
-def explain(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Ask:
     monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
     monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
 
     def run(*words: str) -> str:
-        done = CliRunner().invoke(app, ["access", "explain", *words])
+        done = CliRunner().invoke(app, ["access", *words])
         return f"{done.exit_code} {done.output}{done.exception or ''}"
 
     return run
 
 
-def test_an_action_that_does_not_exist_is_an_error(explain: Ask) -> None:
-    assert (
-        explain("database.descrive", "lake.raw")
-        == "1 there is no action `database.descrive`; did you mean `database.describe`?"
-    )
+@pytest.fixture
+def explain(ask: Ask) -> Ask:
+    return lambda *words: ask("explain", *words)
 
 
-def test_an_action_on_another_type_is_an_error(explain: Ask) -> None:
-    assert explain("table.select", "lake.raw", "--principal", "vic").endswith(
+@pytest.mark.parametrize(
+    "command", [("explain", "lake.raw"), ("check", "lake.raw"), ("list-principals", "lake.raw"), ("list-resources",)]
+)
+def test_an_action_that_does_not_exist_is_an_error(ask: Ask, command: tuple[str, ...]) -> None:
+    noun, *resource = command
+    expected = "1 there is no action `database.descrive`; did you mean `database.describe`?"
+
+    assert ask(noun, "database.descrive", *resource) == expected
+
+
+@pytest.mark.parametrize("command", ["explain", "check"])
+def test_an_action_on_another_type_is_an_error(ask: Ask, command: str) -> None:
+    assert ask(command, "table.select", "lake.raw", "--principal", "vic").endswith(
         "`lake.raw` has the type database; choose another action or resource"
     )
 

@@ -142,7 +142,15 @@ class TestWhatCannotBeAsked:
         result = asked("list-resources", file, "table.select", "--principal", MEMBER)
 
         assert result.exit_code == 2
-        assert "line 1: the file is not a facts file" in result.stderr
+        assert f"{file}: line 1: the file is not a facts file" in result.stderr
+
+    def test_an_assigned_role_that_no_model_has_is_noted(self, file: Path) -> None:
+        file.write_text(file.read_text().replace('"role": "viewer"', '"role": "viewr"'))
+
+        result = asked("check", file, "table.select", FLIGHTS, "--principal", MEMBER)
+
+        assert result.exit_code == 1
+        assert "no access model of the facts file has the role `viewr`; its assignments give nothing" in result.stderr
 
     def test_a_past_revision_with_an_unknown_model_source_is_refused(self, file: Path) -> None:
         text = file.read_text()

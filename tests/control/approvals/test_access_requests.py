@@ -69,6 +69,9 @@ class TestAsking:
         nekt().refuse(filed(purpose=" "), InvalidError, "the purpose of the access request is empty", by=ANN)
         nekt().refuse(filed(), InvalidError, "already", by=FOUNDER)
 
+    def test_a_request_for_an_unknown_action_is_refused_with_the_most_similar_action(self) -> None:
+        nekt().refuse(filed(action="table.selct"), InvalidError, "did you mean `table.select`", by=ANN)
+
     def test_a_request_needs_a_new_id_and_a_user_as_its_author(self) -> None:
         world = nekt()
         world.do(filed(), by=ANN)

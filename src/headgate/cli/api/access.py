@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,6 +52,8 @@ def check_access(
     """Check whether an action is allowed. The exit code is 0 for allow, 1 for deny or an error."""
     body = {"action": action, "resource": resource, "subject": principal}
     answer = send_request("POST", "/questions", body=body)
+    if not answer["allowed"]:
+        _require_fitting(action, resource)
     if output == "json":
         write_json(answer, indent=2)
     else:
@@ -64,14 +65,19 @@ def list_principals(action: ActionName, resource: ResourceName, *, output: Outpu
     """Show the principals that may do an action on a resource."""
     body = {"action": action, "resource": resource}
     columns = {"name": "name", "kind": "kind"}
-    if not print_items(every("/questions/who", method="POST", body=body), columns, output):
+    found = list(every("/questions/who", method="POST", body=body))
+    if not found:
         _require_fitting(action, resource)
+    print_items(found, columns, output)
 
 
 def list_resources(action: ActionName, principal: AboutPrincipal = None, *, output: OutputMode = "table") -> None:
     """Show the resources on which you, or another principal, may do an action."""
     body = {"action": action, "subject": principal}
-    print_items(every("/questions/which", method="POST", body=body), {"name": "name", "type": "type"}, output)
+    found = list(every("/questions/which", method="POST", body=body))
+    if not found:
+        _require_known(action)
+    print_items(found, {"name": "name", "type": "type"}, output)
 
 
 def show_impact(
@@ -128,16 +134,21 @@ def _require_fitting(action: str, resource: str) -> None:
     """Raise `ApiError` for an action that does not exist, or that does not apply to resources of this type."""
     from headgate.control.kernel.vocabulary import shipped_vocabulary
 
-    known = shipped_vocabulary()
-    if action not in known:
-        near = get_close_matches(action, known, 1)
-        hint = f"did you mean `{near[0]}`?" if near else "`headgate model document actions` lists the actions"
-        raise ApiError(f"there is no action `{action}`; {hint}")
-    types, found = known[action].on, _type(resource)
+    _require_known(action)
+    types, found = shipped_vocabulary()[action].on, _type(resource)
     if found is not None and found not in types:
         raise ApiError(
             f"`{action}` is an action on the type {' or '.join(types)}, but `{resource}` has the type {found}; choose another action or resource"
         )
+
+
+def _require_known(action: str) -> None:
+    """Raise `ApiError` for an action that does not exist."""
+    from headgate.control.kernel.vocabulary import describe_unknown_action
+
+    unknown = describe_unknown_action(action)
+    if unknown:
+        raise ApiError(unknown)
 
 
 def _type(resource: str) -> str | None:

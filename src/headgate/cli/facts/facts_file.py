@@ -21,7 +21,7 @@ from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.facts.changes import Change
-from headgate.facts.encoding import read_changes, read_history
+from headgate.facts.encoding import FactsError, read_changes, read_history
 from headgate.facts.history import State
 from headgate.facts.snapshot import Snapshot
 from headgate.model.load import load_model
@@ -34,11 +34,12 @@ _PACKAGE = files("headgate.model")
 def opened(path: Path, on: On) -> EvaluatedSide:
     """Return the evaluator for a facts file, and the time to evaluate at.
 
-    Raises `AskError` for a file that cannot be read or an invalid time, `FactsError` for an invalid facts file, `PastError`
-    for a revision or model that is not available, and `ModelError` for an invalid model file.
+    Raises `AskError` for a file that cannot be read, an invalid facts file or an invalid time, `PastError` for a revision or
+    model that is not available, and `ModelError` for an invalid model file.
     """
     state, past = state_of(path, on.revision), on.revision is not None
     models = models_of(state, [read_model_file(each) for each in on.model_file], past=past)
+    _note_unknown_roles(state.facts, models)
     return EvaluatedSide(answering(models, state.facts, on.engine), time_of(on.at, state, past=past))
 
 
@@ -78,6 +79,14 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
         ) from None
 
 
+def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
+    """Print a note for each assigned role that gives nothing, because no model in force has it."""
+    known = {*facts.custom_roles, *(role for model in models.values() for role in model.roles)}
+    assigned = {role for assignments in facts.assignments.values() for role, _, _ in assignments}
+    for role in sorted(assigned - known):
+        note(f"headgate: no access model of the facts file has the role `{role}`; its assignments give nothing")
+
+
 @cache
 def read_shipped_model(name: str) -> Model:
     """Return a shipped model."""
@@ -100,9 +109,11 @@ def changes_of(path: Path) -> tuple[Change, ...]:
 
 @contextmanager
 def _reading(path: Path, hint: str = "") -> Iterator[None]:
-    """Raise `AskError` for a file that cannot be read; `hint` follows for a missing one."""
+    """Raise `AskError` for a file that cannot be read or is not valid facts; `hint` follows for a missing one."""
     try:
         yield
+    except FactsError as error:
+        raise AskError(f"{path}: {error}") from None
     except FileNotFoundError as error:
         raise AskError(f"{describe_unreadable(path, error)}{hint}") from None
     except (OSError, UnicodeDecodeError) as error:

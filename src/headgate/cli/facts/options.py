@@ -108,12 +108,11 @@ def exits_with_answer(asking: Callable[..., int]) -> Callable[..., None]:
 
 def _answered(asking: Callable[[], int]) -> int:
     from headgate.decision.as_of import PastError
-    from headgate.facts.encoding import FactsError
     from headgate.model.diagnostics import ModelError
 
     try:
         return asking()
-    except (AskError, FactsError, PastError, ModelError) as error:
+    except (AskError, PastError, ModelError) as error:
         fail(str(error))
     except (OSError, UnicodeDecodeError) as error:
         fail(

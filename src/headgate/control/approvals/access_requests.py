@@ -11,6 +11,7 @@ from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
+from headgate.control.kernel.vocabulary import describe_unknown_action
 from headgate.decision.explain.explain import smallest_fixes
 from headgate.decision.types import Fix, Question
 from headgate.facts.caller import Caller
@@ -33,7 +34,7 @@ class FileRequest:
     name: str = "request.file"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Any caller may, with a purpose, for an action that is not allowed to the caller already."""
+        """Any caller may, with a purpose, for a known action that is not allowed to the caller already."""
         if view.caller is None or view.caller.run is not None:
             raise InvalidError(
                 "a run cannot request access; send the request with a token of a user or a service principal"
@@ -46,6 +47,9 @@ class FileRequest:
             )
         if not self.purpose.strip():
             raise InvalidError("the purpose of the access request is empty; give it in `purpose`")
+        unknown = describe_unknown_action(self.action)
+        if unknown:
+            raise InvalidError(unknown)
         view.free_id(self.request)
         asked = AccessRequest(view.caller.principal, self.action, self.resource, _OPEN)
         if _is_allowed(view, asked):

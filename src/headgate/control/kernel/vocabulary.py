@@ -1,5 +1,6 @@
 """The shipped vocabulary of actions and types."""
 
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
@@ -10,3 +11,13 @@ from headgate.model.vocabulary import Vocabulary, load_actions
 def shipped_vocabulary() -> Vocabulary:
     """Return the vocabulary of the package, which is loaded once, because it does not change."""
     return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
+
+
+def describe_unknown_action(action: str) -> str | None:
+    """Return the error text for a name that is no action of the vocabulary, with the most similar action; None for an action."""
+    known = shipped_vocabulary()
+    if action in known:
+        return None
+    near = get_close_matches(action, known, 1)
+    hint = f"did you mean `{near[0]}`?" if near else "`headgate model document actions` lists the actions"
+    return f"there is no action `{action}`; {hint}"

@@ -13,13 +13,13 @@ from headgate.endpoints.authzen.messages import BadRequestError
 from headgate.endpoints.authzen.paging import SearchPage, page_of, parse_page
 from headgate.endpoints.authzen.subjects import (
     OWNERS,
-    PRINCIPALS,
     TOKEN,
     SubjectEvaluation,
     SubjectResolver,
     caller_of_subject,
 )
 from headgate.facts.caller import Caller
+from headgate.facts.changes import PRINCIPAL_KINDS
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
@@ -37,7 +37,7 @@ def search_subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answer
     )
     asker.require_asking()
     place = resolve_resource(moment.answers.facts, resource)
-    if type in PRINCIPALS and not said:
+    if type in PRINCIPAL_KINDS and not said:
         facts = moment.answers.facts
         able = (
             id for id in moment.answers.list_principals(action, place, moment.time) if facts.principals[id].kind == type
@@ -94,7 +94,7 @@ def _select_allowed(moment: SubjectEvaluation, asked: Mapping[str, Question]) ->
 
 
 def _of_type(facts: Snapshot, type: str) -> Iterable[str]:
-    if type in PRINCIPALS:
+    if type in PRINCIPAL_KINDS:
         return (id for id, each in facts.principals.items() if each.kind == type)
     if type in OWNERS:
         return (id for id, each in facts.resources.items() if each.type == type)

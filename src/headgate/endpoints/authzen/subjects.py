@@ -9,10 +9,10 @@ from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
 from headgate.endpoints.authzen.messages import NOW, BadRequestError, Entity, EvaluationOptions, ForbiddenError
 from headgate.facts.caller import Caller
+from headgate.facts.changes import PRINCIPAL_KINDS
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
 
-PRINCIPALS = ("user", "service_principal")
 OWNERS = ("team", "domain")
 TOKEN = "token"  # noqa: S105 (a type, no secret)
 
@@ -123,7 +123,7 @@ class SubjectResolver:
     def _resolve_named(self, facts: Snapshot, named: Entity) -> Caller:
         """Return the subject with this id or, for a principal, with this name; `NO_CALLER` if there is none."""
         known = caller_of_subject(facts, named.type, named.id)
-        if known is not NO_CALLER or named.type not in PRINCIPALS:
+        if known is not NO_CALLER or named.type not in PRINCIPAL_KINDS:
             return known
         if named.id not in self._ids:
             self._ids[named.id] = self.organization.directory.find(named.id)
@@ -135,7 +135,7 @@ class SubjectResolver:
         caller = self.caller
         if named.type == TOKEN and named.id == caller.token:
             return caller
-        if named.id != caller.principal or named.type not in PRINCIPALS:
+        if named.id != caller.principal or named.type not in PRINCIPAL_KINDS:
             return None
         known = self._control.snapshot.principals.get(caller.principal)
         if known is None or known.kind != named.type:
@@ -146,7 +146,7 @@ class SubjectResolver:
 
 def caller_of_subject(facts: Snapshot, type: str, id: str) -> Caller:
     """Return the subject of this type and id as a caller; `NO_CALLER` if there is none."""
-    if type in PRINCIPALS:
+    if type in PRINCIPAL_KINDS:
         principal = facts.principals.get(PrincipalId(id))
         return Caller(PrincipalId(id)) if principal and principal.kind == type else NO_CALLER
     if type in OWNERS:
