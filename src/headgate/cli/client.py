@@ -223,8 +223,10 @@ def problem_of(answer: httpx.Response) -> str:
     wait = answer.headers.get("retry-after", "")
     if body.get("type") == _TOO_OFTEN and wait.isdecimal():
         return f"there were too many requests or attempts to log in; retry in {_duration(int(wait))}"
-    faults = "; ".join(f"{each['at']}: {each['fault']}" for each in body.get("faults", ()))
-    return f"{_with_request_command(body) or answer.status_code}{f' ({faults})' if faults else ''}"
+    if body.get("faults"):
+        fields = (f"{each['at'].removeprefix('body.')}: {each['fault']}" for each in body["faults"])
+        return f"the request is invalid: {'; '.join(fields)}"
+    return _with_request_command(body) or str(answer.status_code)
 
 
 def _with_request_command(problem: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ def test_a_fault_of_a_form_names_the_field(run: Run) -> None:
     done = run("POST", "/api/v1/databases", "title=x")
 
     assert done.exit_code == 1
-    assert "body.name: the field is missing; add it" in done.stderr
+    assert "the request is invalid: name: the field is missing; add it" in done.stderr
 
 
 def test_an_unusable_address_is_reported_in_one_sentence(

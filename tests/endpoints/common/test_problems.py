@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.common import problems
 from headgate.endpoints.common.schemas import StrictSchema
@@ -36,12 +37,20 @@ def client() -> Iterator[httpx.Client]:
     def strict(body: Empty) -> Empty:
         return body
 
+    @app.get("/misspelt")
+    def misspelt() -> None:
+        raise MisspeltError("the word `t` is misspelt; correct it")
+
     with served(app) as address, httpx.Client(base_url=address, trust_env=False, timeout=30) as opened:
         yield opened
 
 
 class Empty(StrictSchema):
     """A form without fields."""
+
+
+class MisspeltError(InvalidError):
+    """An error for which the endpoints state no status of its own."""
 
 
 class Named(BaseModel):
@@ -51,6 +60,12 @@ class Named(BaseModel):
 
 
 class TestEveryError:
+    def test_an_error_has_the_status_of_its_base_class(self, client: httpx.Client) -> None:
+        assert client.get("/misspelt").status_code == 422
+
+    def test_a_long_path_is_not_repeated_in_full(self, client: httpx.Client) -> None:
+        assert len(client.get(f"/{'a' * 60_000}").json()["detail"]) < 500
+
     @pytest.mark.parametrize(
         ("method", "path", "status", "code"),
         [

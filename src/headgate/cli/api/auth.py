@@ -135,7 +135,8 @@ def _by_device() -> tuple[str, float]:
     """
     asked = _post("/oauth2/device_authorization", data={"client_id": "headgate"})
     say(f"open {asked['verification_uri_complete']} in a browser and confirm the code {asked['user_code']}")
-    note("the command waits for your confirmation; press Ctrl+C to stop waiting")
+    minutes = int(asked["expires_in"]) // 60
+    note(f"the command waits up to {minutes} minutes for your confirmation; press Ctrl+C to stop waiting")
     interval = float(asked["interval"])
     while True:
         time.sleep(interval)

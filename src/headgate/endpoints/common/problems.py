@@ -29,6 +29,7 @@ from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import display_name, split_request_link
 from headgate.control.text.error_text import REFUSED_STATE
+from headgate.control.text.quoted_text import shorten_quotes
 from headgate.control.text.validation_faults import list_reported_faults
 from headgate.decision.types import Question
 from headgate.endpoints.common.denials import DENIED, addressed_organization, record_denial
@@ -72,8 +73,8 @@ class ProblemError(Exception):
 
 
 def problem_response(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
-    """Return a response with a problem document."""
-    return _answer(_document(status, code, detail, **more))
+    """Return a response with a problem document. Quotations in `detail`, which the client may have sent, are shortened."""
+    return _answer(_document(status, code, shorten_quotes(detail), **more))
 
 
 def inconvertible_value(error: Exception) -> ProblemError:
@@ -133,7 +134,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         if isinstance(error, PermissionDeniedError):
             organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
             return _record_if_denied(request, build_refusal(organization, error), "refused", error.question)
-        status, code = _STATUS[type(error)]
+        status, code = next(_STATUS[each] for each in type(error).__mro__ if each in _STATUS)
         answer = problem_response(status, code, str(error))
         # The response reveals that a hidden name is taken: the audit records it, to show callers that probe for names.
         is_hidden = isinstance(error, AlreadyExistsError) and error.is_hidden
