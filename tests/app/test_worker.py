@@ -1,11 +1,15 @@
 """`headgate worker`: a separate process that executes runs beside a server, where the set-up allows it."""
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -43,6 +47,28 @@ class TestAWorkerApart:
 
         worker.stop()
         worker.run()
+
+    @pytest.mark.timeout(60)
+    def test_a_signal_handler_can_stop_a_separate_worker_between_any_two_lines(
+        self, tmp_path: Path, postgres_url: str
+    ) -> None:
+        lines = itertools.count()
+
+        def stop_at_second_line(frame: FrameType, event: str, _: Any) -> Any:
+            # At the second line of `threading.Event.wait`, the lock of the event is held.
+            waits = frame.f_code.co_filename == threading.__file__ and frame.f_code.co_name == "wait"
+            if event == "line" and waits and next(lines) == 1:
+                worker.stop()
+            return stop_at_second_line
+
+        settings = replace(settings_in(tmp_path), store_url=postgres_url)
+        worker = StandaloneWorker(settings, lambda _: sys.settrace(stop_at_second_line))
+        threading.Timer(2, worker.stop).start()
+        before = sys.gettrace()
+        try:
+            worker.run()
+        finally:
+            sys.settrace(before)
 
     @pytest.mark.timeout(180)
     def test_a_separate_worker_prints_its_configuration_and_ends_on_sigterm(

@@ -1,8 +1,8 @@
 """The worker of a deployment: inside the server, or in a separate process that uses the gateway of a server."""
 
 import socket
-import threading
 from collections.abc import Callable, Iterable
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -65,11 +65,13 @@ class StandaloneWorker:
         organizations, home = self._deployment.organizations, self._deployment.home
         drivers = Drivers(organizations, home, settings.spark_organizations, settings.clusters)
         self.worker = worker_of(self._deployment, drivers.list_served, self._connect, self._answers, timing=timing)
-        self._stop = threading.Event()
+        # A signal handler interrupts the thread that waits. It must not need a lock that this thread may hold, as that of an
+        # event; `SimpleQueue` is reentrant.
+        self._stops = SimpleQueue[None]()
 
     def stop(self) -> None:
         """Ask the worker to stop. Can be called in any thread or signal handler."""
-        self._stop.set()
+        self._stops.put(None)
 
     def run(self) -> None:
         """Execute runs until `stop` is called. Active runs are then stopped, and queued again for other workers."""
@@ -78,7 +80,7 @@ class StandaloneWorker:
         self.worker.start(self._deployment.tasks)
         self._say(f"{settings.name} executes up to {settings.slots} runs at once, on Spark at {self._gateway}")
         try:
-            self._stop.wait()
+            self._stops.get()
         finally:
             self.worker.stop()
             housekeeping.close()
