@@ -49,9 +49,7 @@ class TestAWorkerApart:
         worker.run()
 
     @pytest.mark.timeout(60)
-    def test_a_signal_handler_can_stop_a_separate_worker_between_any_two_lines(
-        self, tmp_path: Path, postgres_url: str
-    ) -> None:
+    def test_a_signal_at_the_begin_of_its_wait_ends_a_separate_worker(self, tmp_path: Path, postgres_url: str) -> None:
         lines = itertools.count()
 
         def stop_at_second_line(frame: FrameType, event: str, _: Any) -> Any:

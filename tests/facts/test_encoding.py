@@ -189,7 +189,7 @@ class TestFactsFile:
             ([_HEADER, "[" * 100_000], "line 2: the line is not valid JSON"),
             (
                 [_HEADER, '{"change": "PrincipalAdded", "principal": "vic", "kind": "human"}'],
-                "line 2: the `kind` of a principal is `user` or `service_principal`; write one of them",
+                "line 2: no principal can have the kind `human`; write `user` or `service_principal`",
             ),
             ([_HEADER, "{}"], "line 2: `None` is not a type of change that this version of Headgate knows"),
             (

@@ -47,21 +47,20 @@ def test_the_refusal_of_a_metadata_file_that_is_not_json_names_the_file(tmp_path
         read_relocated(relocation, metadata)
 
 
-def test_a_metadata_file_that_the_log_names_many_times_is_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_a_table_names_many_times_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relocation, metadata = table_of(tmp_path, empty())
     (tmp_path / "old/metadata/1.metadata.json").write_text("{}", encoding="utf-8")
     names = ["0.metadata.json"] * 100 + [f"{'/' * at}1.metadata.json" for at in range(100)]
     log = [{"metadata-file": f"{relocation.old}/metadata/{name}"} for name in names]
-    told = {"location": relocation.old, "metadata-log": log}
+    lists = [{"manifest-list": f"{relocation.old}/metadata/{'/' * at}list.avro"} for at in range(100)]
+    told = {"location": relocation.old, "metadata-log": log, "snapshots": lists}
     (tmp_path / "old/metadata/0.metadata.json").write_text(json.dumps(told), encoding="utf-8")
-    opened, read = list[str](), Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path.name) or read(path))
+    opened, open_file = list[str](), os.open
+    monkeypatch.setattr("os.open", lambda path, flags: opened.append(Path(path).name) or open_file(path, flags))
 
     relocate_files(relocation, metadata)
 
-    assert sorted(opened) == ["0.metadata.json", "1.metadata.json"]
+    assert sorted(opened) == ["0.metadata.json", "1.metadata.json", "list.avro"]
 
 
 def test_a_pipe_among_the_files_of_a_table_is_refused(tmp_path: Path) -> None:

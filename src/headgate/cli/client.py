@@ -222,10 +222,11 @@ def problem_of(answer: httpx.Response) -> str:
         return _unknown_caller(answer)
     wait = answer.headers.get("retry-after", "")
     if body.get("type") == _TOO_OFTEN and wait.isdecimal():
-        return f"there were too many requests or attempts to log in; retry in {_duration(int(wait))}"
+        return f"there were too many requests or attempts to log in; retry in {format_duration(int(wait))}"
     if body.get("faults"):
         fields = (f"{each['at'].removeprefix('body.')}: {each['fault']}" for each in body["faults"])
-        return f"the request is invalid: {'; '.join(fields)}"
+        more = f"; and up to {body['more_faults']} more" if body.get("more_faults") else ""
+        return f"the request is invalid: {'; '.join(fields)}{more}"
     return _with_request_command(body) or str(answer.status_code)
 
 
@@ -252,7 +253,7 @@ def _unknown_caller(answer: httpx.Response) -> str:
     return "your token or login is unknown to the server, expired or revoked; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token"
 
 
-def _duration(seconds: int) -> str:
+def format_duration(seconds: int) -> str:
     """Return a duration as text: in seconds up to two minutes, above that in minutes, rounded up."""
     if seconds <= 2 * _MINUTE:
         return f"{seconds} {'second' if seconds == 1 else 'seconds'}"

@@ -179,7 +179,7 @@ def _change(number: int, value: Json) -> Change:
         raise FactsError(f"line {number}: {error}") from error
     if isinstance(change, change_types.PrincipalAdded) and change.kind not in change_types.PRINCIPAL_KINDS:
         kinds = " or ".join(f"`{each}`" for each in change_types.PRINCIPAL_KINDS)
-        raise FactsError(f"line {number}: the `kind` of a principal is {kinds}; write one of them")
+        raise FactsError(f"line {number}: no principal can have the kind `{change.kind}`; write {kinds}")
     return change
 
 

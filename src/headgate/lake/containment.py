@@ -15,7 +15,7 @@ OBJECT_STORES = ("s3://", "s3a://", "s3n://")
 """Schemes that are equivalent; Headgate itself writes the first."""
 _UNCLEAR = frozenset("?#\\")
 _LONGEST = 4096
-"""The most characters of a path: no operating system opens a longer one, and keys of object stores are shorter."""
+"""The most characters of a path: Linux and macOS open no longer one, and keys of object stores are shorter."""
 _MOST_DECODINGS = 4
 """How often the `%` of a path may be decoded until nothing changes; each further time reads the whole path again."""
 
@@ -71,9 +71,9 @@ def is_inside(location: str, path: str) -> bool:
     """Whether the path is strictly below the location, both as written and with `%` decoded."""
     try:
         outer, inner = place_of(location), place_of(path)
+        return _below(outer, inner) and _below(_normal(_decoded(outer)), _normal(_decoded(inner)))
     except RuleError:
         return False
-    return _below(outer, inner) and _below(_normal(_decoded(outer)), _normal(_decoded(inner)))
 
 
 def is_directly_inside(folder: str, path: str) -> bool:
@@ -101,7 +101,7 @@ def _decoded(path: str) -> str:
             return path
         path = once
     raise RuleError(
-        f"the path of the table or warehouse has `%` encoded more than {_MOST_DECODINGS} times; write the path without this encoding"
+        f"the path of the table or warehouse is percent-encoded more than {_MOST_DECODINGS} times; write it decoded"
     )
 
 

@@ -46,7 +46,7 @@ def import_foreign(warehouse: Warehouse, path: str, taken: Iterable[str], parser
     location = location_of(path)
     if not location or place_of(path) != f"{place_of(location)}/metadata/{path.rpartition('/')[2]}":
         raise RuleError(
-            "the table's metadata file is not directly in the folder `metadata` of the table's location; move it there in the catalog that the table comes from"
+            "the table's metadata file is not directly in the folder `metadata` of the table's location; in the catalog of the table remove the property `write.metadata.path`, commit a change, and register the metadata file of that change"
         )
     if warehouse.holds(location):
         raise RuleError(

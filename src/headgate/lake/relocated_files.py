@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,20 +25,18 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
             raise RuleError(
                 "a file of the table is a symbolic link out of the table's location; replace the link with the file"
             )
-        if Path(real).exists() and not Path(real).is_file():
-            # Reading a pipe would wait for its writer.
-            raise RuleError("a file of the table is not a regular file; replace it with the file from a backup")
-        return Path(real).read_bytes()
+        return _read_regular(Path(real))
 
-    metadata, lists = dict[str, bytes](), set[str]()
+    metadata, lists = dict[str, bytes](), dict[str, str]()
     # One parsed file at a time: parsed, a file takes a multiple of its bytes.
     for path, parsed in _metadata_files(metadata_location, read):
-        lists |= {each["manifest-list"] for each in parsed.get("snapshots", ())}
+        lists |= _by_path(each["manifest-list"] for each in parsed.get("snapshots", ()))
         metadata[path] = relocation.metadata(parsed)
-    kept = {path: read(path) for path in sorted(lists) if Path(path_of(path)).exists()}
-    manifests = {path: read(path) for each in kept.values() for path in manifests_of(each)}
-    deletes = {path for each in manifests.values() for path in position_deletes_of(each)}
-    moved_deletes = {path: relocation.position_deletes(read(path)) for path in sorted(deletes)}
+    kept = {path: read(path) for place, path in sorted(lists.items()) if Path(place).exists()}
+    named = _by_path(path for each in kept.values() for path in manifests_of(each))
+    manifests = {path: read(path) for path in named.values()}
+    deletes = _by_path(path for each in manifests.values() for path in position_deletes_of(each))
+    moved_deletes = {path: relocation.position_deletes(read(path)) for path in deletes.values()}
     sizes = {relocation.path(path): len(content) for path, content in moved_deletes.items()}
     moved = {path: relocation.manifest(content, sizes) for path, content in manifests.items()}
     lengths = {relocation.path(path): len(content) for path, content in moved.items()}
@@ -49,14 +48,28 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
 def _metadata_files(location: str, read: Callable[[str], bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the path and the content of the current metadata file, then of the earlier ones that exist."""
     current = _parse_metadata(location, read(location))
-    # By path: a hostile log may name one file many times, in many spellings.
-    past = {path_of(each["metadata-file"]): each["metadata-file"] for each in current.get("metadata-log", ())}
+    past = _by_path(each["metadata-file"] for each in current.get("metadata-log", ()))
     past.pop(path_of(location), None)
     yield location, current
     del current
     for place, path in sorted(past.items()):
         if Path(place).exists():
             yield path, _parse_metadata(path, read(path))
+
+
+def _by_path(names: Iterable[str]) -> dict[str, str]:
+    """Return one name for each path: a hostile table may name one file many times, in many spellings."""
+    return {path_of(name): name for name in names}
+
+
+def _read_regular(file: Path) -> bytes:
+    # Non-blocking: opening a pipe would wait for its writer.
+    with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise RuleError(
+                f"the file `{file.name}` of the table is not a regular file; replace it with the file from a backup"
+            )
+        return stream.read()
 
 
 def _parse_metadata(path: str, content: bytes) -> dict[str, Any]:

@@ -96,8 +96,8 @@ def _require_sealed_row(root: ResourceId, rows: ReadRows, seal: Seal) -> Row[Any
     row = next(rows(seal.revision - 1), None)
     if row is None:
         raise StoreError(
-            f"revision {seal.revision} of the log `{root}` was deleted: there is a seal of it; "
-            "restore a backup from before the damage"
+            f"revision {seal.revision} of the log `{root}` was deleted: the log has no such revision, but its seal (the signed "
+            "checksum) exists; restore a backup from before the damage"
         )
     require_next(root, row, seal.revision, row.previous_hash)
     _check_seal(root, seal, row, None)

@@ -150,7 +150,9 @@ class TestWhatCannotBeAsked:
         result = asked("check", file, "table.select", FLIGHTS, "--principal", MEMBER)
 
         assert result.exit_code == 1
-        assert "no access model of the facts file has the role `viewr`; its assignments give nothing" in result.stderr
+        assert (
+            "the access model `nekt` has no role `viewr`; assignments of it at revision 4 give nothing" in result.stderr
+        )
 
     def test_a_past_revision_with_an_unknown_model_source_is_refused(self, file: Path) -> None:
         text = file.read_text()

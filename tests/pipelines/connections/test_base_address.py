@@ -51,7 +51,7 @@ def test_a_reference_below_the_base_is_followed(reference: str, found: str) -> N
     ],
 )
 def test_a_reference_outside_the_base_is_refused(reference: str) -> None:
-    with pytest.raises(LoadError, match=r"outside the address of the connection|with a user name in the address"):
+    with pytest.raises(LoadError, match=r"outside the address of the connection|has a user name"):
         is_below(BASE, reference)
 
 
@@ -92,5 +92,5 @@ def test_a_base_address_without_a_path_allows_every_path_of_its_host() -> None:
 
 @pytest.mark.parametrize("user", ["me", "me:secret"])
 def test_a_reference_with_a_user_name_is_refused(user: str) -> None:
-    with pytest.raises(LoadError, match="with a user name in the address"):
+    with pytest.raises(LoadError, match="has a user name"):
         is_below(BASE, f"https://{user}@api.example.org/v1/tenant/rows")

@@ -90,4 +90,8 @@ def _models(tails: Sequence[LogTail]) -> Iterator[Finding]:
             f"`headgate model diff` shows the decisions that the shipped `{tail.model}` would change",
         )
     if not older:
-        yield Finding("models", "ok", "every organization uses the access models of this version of Headgate")
+        yield Finding(
+            "models",
+            "ok",
+            "the access models of every organization are those of this version of Headgate; none has to be updated",
+        )

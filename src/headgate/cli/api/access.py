@@ -52,11 +52,11 @@ def check_access(
     """Check whether an action is allowed. The exit code is 0 for allow, 1 for deny or an error."""
     body = {"action": action, "resource": resource, "subject": principal}
     answer = send_request("POST", "/questions", body=body)
-    if not answer["allowed"]:
-        _require_fitting(action, resource)
     if output == "json":
         write_json(answer, indent=2)
     else:
+        if not answer["allowed"]:
+            _require_known(action)
         say(_verdict(answer))
     sys.exit(0 if answer["allowed"] else 1)
 

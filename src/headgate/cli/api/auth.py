@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from headgate.cli.client import ApiError, configured_url, describe_credential, problem_of, send, send_request
+from headgate.cli.client import (
+    ApiError,
+    configured_url,
+    describe_credential,
+    format_duration,
+    problem_of,
+    send,
+    send_request,
+)
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import OutputMode, PasswordStdin
 from headgate.cli.output import fail, note, print_table, say, write_json
@@ -135,8 +143,8 @@ def _by_device() -> tuple[str, float]:
     """
     asked = _post("/oauth2/device_authorization", data={"client_id": "headgate"})
     say(f"open {asked['verification_uri_complete']} in a browser and confirm the code {asked['user_code']}")
-    minutes = int(asked["expires_in"]) // 60
-    note(f"the command waits up to {minutes} minutes for your confirmation; press Ctrl+C to stop waiting")
+    longest = format_duration(int(asked["expires_in"]))
+    note(f"the command waits up to {longest} for your confirmation; press Ctrl+C to stop waiting")
     interval = float(asked["interval"])
     while True:
         time.sleep(interval)

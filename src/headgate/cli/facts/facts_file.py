@@ -39,7 +39,6 @@ def opened(path: Path, on: On) -> EvaluatedSide:
     """
     state, past = state_of(path, on.revision), on.revision is not None
     models = models_of(state, [read_model_file(each) for each in on.model_file], past=past)
-    _note_unknown_roles(state.facts, models)
     return EvaluatedSide(answering(models, state.facts, on.engine), time_of(on.at, state, past=past))
 
 
@@ -72,19 +71,26 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
                 f"headgate: the facts file was written under another version of the access model `{name}`; the shipped version decides"
             )
     try:
-        return in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
+        models = in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
     except PastError as error:
         raise PastError(
             f"{error}; ask about a newer revision, or pass the file of that version of the model with `--model-file`"
         ) from None
+    _note_unknown_roles(state.facts, models)
+    return models
 
 
 def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
-    """Print a note for each assigned role that gives nothing, because no model in force has it."""
-    known = {*facts.custom_roles, *(role for model in models.values() for role in model.roles)}
-    assigned = {role for assignments in facts.assignments.values() for role, _, _ in assignments}
-    for role in sorted(assigned - known):
-        note(f"headgate: no access model of the facts file has the role `{role}`; its assignments give nothing")
+    """Print a note for each assigned role that gives nothing, because its model does not have it."""
+    assigned = {
+        (each.model, role) for assignments in facts.assignments.values() for (role, *_), each in assignments.items()
+    }
+    for name, role in sorted(assigned):
+        model = models.get(name)
+        if model is None or not (role in model.roles or (model.custom_roles and role in facts.custom_roles)):
+            note(
+                f"headgate: the access model `{name}` has no role `{role}`; assignments of it at revision {facts.revision} give nothing"
+            )
 
 
 @cache
@@ -109,7 +115,7 @@ def changes_of(path: Path) -> tuple[Change, ...]:
 
 @contextmanager
 def _reading(path: Path, hint: str = "") -> Iterator[None]:
-    """Raise `AskError` for a file that cannot be read or is not valid facts; `hint` follows for a missing one."""
+    """Raise `AskError` for a file that cannot be read or is not a valid facts file; `hint` follows for a missing one."""
     try:
         yield
     except FactsError as error:

@@ -124,7 +124,7 @@ def _may_assign_one_of(
     asked = [Question(view.caller, "assignment.add", place.id, role=role, subject=view.actor) for role in here]
     if not asked:
         raise InvalidError(
-            f"the change would let others do `{action}` on `{place.id}`, and no user may give them that access, because no role that "
-            f"can be assigned on `{place.id}` includes the action; remove `{place.id}` from `{relation}`"
+            f"with `{place.id}` in `{relation}`, other users could do `{action}` on it, which no user may allow: no role "
+            f"on `{place.id}` includes the action; remove `{place.id}` from `{relation}`"
         )
     view.require(next((each for each in asked if view.engine.check(each, view.now).allowed), asked[0]))

@@ -105,9 +105,15 @@ def reason_on(named: str, missing: DenyReason, who: str) -> str:
     return text.format(who=who, do=do, be=be, role=role, place=named)
 
 
+_MOST_NAMED = 6
+"""The most principals that a refusal names."""
+
+
 def _either(names: Sequence[str]) -> str:
     if not names:
         return "an owner or admin"
+    if len(names) > _MOST_NAMED:
+        return f"{', '.join(names[:_MOST_NAMED])} or {len(names) - _MOST_NAMED} others"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 

@@ -47,7 +47,9 @@ _STATUS: dict[type[CommandError], tuple[int, str]] = {
     ChangedError: (412, "changed"),
     InvalidError: (422, "invalid"),
     ReusedKeyError: (422, "key-reused"),
+    CommandError: (422, "invalid"),
 }
+"""The status and the code of an error. An error without an entry has those of its nearest base class."""
 
 RETRY_AFTER = "2"
 """The value of `Retry-After`: seconds until the client should retry."""
@@ -73,8 +75,8 @@ class ProblemError(Exception):
 
 
 def problem_response(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
-    """Return a response with a problem document. Quotations in `detail`, which the client may have sent, are shortened."""
-    return _answer(_document(status, code, shorten_quotes(detail), **more))
+    """Return a response with a problem document."""
+    return _answer(_document(status, code, detail, **more))
 
 
 def inconvertible_value(error: Exception) -> ProblemError:
@@ -125,7 +127,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     def on_problem(request: Request, error: ProblemError) -> JSONResponse:
-        answer = problem_response(error.status, error.code, str(error), **error.more)
+        answer = problem_response(error.status, error.code, shorten_quotes(str(error)), **error.more)
         request.scope[ADDRESSED] = error.addressed
         return _record_if_denied(request, with_retry_after(answer) if error.status in _LATER else answer, error.code)
 
@@ -135,7 +137,7 @@ def install_problem_handlers(app: FastAPI) -> None:
             organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
             return _record_if_denied(request, build_refusal(organization, error), "refused", error.question)
         status, code = next(_STATUS[each] for each in type(error).__mro__ if each in _STATUS)
-        answer = problem_response(status, code, str(error))
+        answer = problem_response(status, code, shorten_quotes(str(error)))
         # The response reveals that a hidden name is taken: the audit records it, to show callers that probe for names.
         is_hidden = isinstance(error, AlreadyExistsError) and error.is_hidden
         return _record(request, answer, code) if is_hidden else _record_if_denied(request, answer, code)
@@ -150,7 +152,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         if error.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
             detail = f"`{request.method} {request.url.path}` is not a route of the server; `/api/openapi.json` lists its routes"
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        return problem_response(error.status_code, code, detail)
+        return problem_response(error.status_code, code, shorten_quotes(detail))
 
     @app.exception_handler(StoreError)
     def on_store(_: Request, error: StoreError) -> JSONResponse:
@@ -163,7 +165,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         text = "the request does not match the schema of the route; `faults` lists the invalid fields"
         if more:
             text = f"{text}; {len(found)} faults are listed, and there are up to {more} more"
-        return problem_response(422, "invalid", text, faults=found)
+        return problem_response(422, "invalid", text, faults=found, more_faults=more)
 
 
 def _of_statement(request: Request, error: StatementError) -> JSONResponse:
@@ -201,7 +203,7 @@ def build_refusal(organization: Organization, error: PermissionDeniedError) -> J
     facts, question, wording = organization.control.snapshot, error.question, organization.wording
     resource = facts.resources.get(question.resource)
     if resource is None:
-        return problem_response(404, "not-found", wording.hidden((question.resource,)))
+        return problem_response(404, "not-found", shorten_quotes(wording.hidden((question.resource,))))
     names = (display_name(facts, resource.id),)
     if resource.type in ("deployment", "organization", "project"):
         # Every caller knows that the deployment, the organization and its default project exist.

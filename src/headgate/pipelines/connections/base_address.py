@@ -26,8 +26,8 @@ def is_below(base: str, reference: str, seen_at: str | None = None) -> httpx.URL
     # Userinfo would be sent as a credential that the host chose, instead of the connection's.
     if found.userinfo:
         raise LoadError(
-            f"a response of the API names {_format(found)} with a user name in the address, as a redirect or the next page; "
-            "have the API send the address without it, because Headgate sends only the credentials of the connection"
+            f"the API answered with a redirect or a next page whose address, {_format(found)}, has a user name (`user@host`); "
+            "Headgate sends only the credentials of the connection: ask the owner of the API for an address without a user name"
         )
     if not is_below:
         raise LoadError(

@@ -212,7 +212,7 @@ def _contains_symlink(place: Path) -> bool:
 
 
 def _raise_unless_deleted(error: OSError) -> None:
-    # Spark deletes its temporary folders while it writes; a folder that is gone has no link.
+    # Spark renames and deletes its temporary folders while it writes. Nothing that Spark does creates a link.
     if not isinstance(error, FileNotFoundError):
         raise error
 

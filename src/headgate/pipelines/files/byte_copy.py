@@ -31,8 +31,8 @@ def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool], *, most: 
         total += count
     if total != most:
         raise LoadError(
-            "the file changed while it was copied; write a file under a name that begins with `.` or `_`, and rename it when it "
-            "is complete"
+            "the file changed while it was copied; run the pipeline again when the file is complete. The pipeline ignores "
+            "names that begin with `.` or `_`: write files under such a name, and rename them when they are complete"
         )
     return total
 

@@ -123,7 +123,9 @@ def _require_valid_batch(batch: ExecutePlanResponse.ArrowBatch) -> None:
     try:
         require_valid_arrow(batch.data)
     except UntrustedInputError as error:
-        raise UnreadableRowsError(f"the server cannot read the rows of the result: {error}") from None
+        raise UnreadableRowsError(
+            f"Spark returned rows that the server cannot read ({error}); cast the columns of unusual types to STRING, or report the statement to the operator"
+        ) from None
 
 
 def _require_plain_type(type: DataType) -> None:

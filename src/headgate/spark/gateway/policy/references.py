@@ -61,7 +61,7 @@ def find_references(messages: Iterable[tuple[str, Any]]) -> References:
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
     if len(found.unseen) + len(found.probes) > _MOST:
         raise RequestRefusedError(
-            f"the DataFrame carries more than {_MOST} other DataFrames that it does not use, such as of earlier joins; build it again from `spark.table(...)`, with a PySpark 4.1 client"
+            f"the plan of the DataFrame refers to more than {_MOST} DataFrames that it does not use, for example of earlier joins; use a PySpark 4.1 client, and build the DataFrame again from `spark.table(...)`"
         )
     return found
 

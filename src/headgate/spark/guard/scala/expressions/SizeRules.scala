@@ -187,7 +187,7 @@ object SizeRules {
     case text: UTF8String if Sizes.times(text.numBytes, wide) > MostParsed =>
       val structs = text.getBytes.count(_ == begins)
       if (Sizes.times(structs, wide) > MostParsed)
-        throw new LimitExceeded(s"`$name` would turn one string into too many fields; use a schema with fewer fields, or split the string into rows")
+        throw new LimitExceeded(s"`$name` would parse one string into more than $MostParsed fields; use a schema with fewer fields, or divide the string into several rows first, for example with `explode(split(...))`")
     case _ =>
   }
 
