@@ -45,7 +45,18 @@ class CallLifecycle:
         self._counts = counts
         self._began = time.monotonic()
         self._status = grpc.StatusCode.OK
+        self._opening: asyncio.Future[None] | None = None
         self.call: ActiveCall | None = None
+
+    async def write(self, message: bytes) -> None:
+        """Send a message to the client."""
+        if self._opening is None:
+            # gRPC sends the headers with the first message. If the call is cancelled meanwhile, it would send them again with
+            # the status, and fail: the client would wait without an end.
+            self._opening = asyncio.ensure_future(self._context.send_initial_metadata(()))
+            self._opening.add_done_callback(retrieve_exception)
+        await asyncio.shield(self._opening)
+        await self._context.write(message)
 
     async def __aenter__(self) -> Self:
         return self
@@ -72,6 +83,8 @@ class CallLifecycle:
 
     async def _abort(self, code: grpc.StatusCode, details: str, trailers: tuple[tuple[str, bytes], ...]) -> None:
         self._status = code
+        if self._opening is not None:
+            await asyncio.wait((self._opening,))
         await self._context.abort(code, details, trailers)
 
     def _tell(self) -> None:
@@ -89,6 +102,12 @@ class CallLifecycle:
             "principal": caller.principal if caller else None,
         }
         log.log(level, "answered", extra={"fields": fields})
+
+
+def retrieve_exception(done: "asyncio.Future[None]") -> None:
+    """Retrieve the exception of a task for which no call waits any more, so that asyncio does not log it."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _request_id(context: CallContext) -> str:

@@ -1,12 +1,12 @@
 """The relay of an operation's results to the client, and the handling of the operation when the relay ends."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
 import grpc.aio
 
-from headgate.spark.gateway.call import CallContext
+from headgate.spark.gateway.call import retrieve_exception
 from headgate.spark.gateway.driver_channel import find_lost_statement, rich_status
 from headgate.spark.gateway.error_scrubber import scrub_result
 from headgate.spark.gateway.errors import GatewayError, StatementLostError
@@ -16,6 +16,8 @@ from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 
 Note = Callable[[bytes], None]
+Write = Callable[[bytes], Awaitable[None]]
+"""Sends a message to the client."""
 
 
 _AHEAD: Final = 1
@@ -43,7 +45,7 @@ class ResultStream:
         self._is_abandoned = True
         self._answers.cancel()
         self._reader.cancel()
-        self._reader.add_done_callback(_retrieve)
+        self._reader.add_done_callback(retrieve_exception)
 
     async def drain(self) -> bool:
         """Read and discard the rest; return whether the driver ended the stream, rather than a lost connection."""
@@ -71,12 +73,6 @@ class ResultStream:
                 await self._messages.put(None)
 
 
-def _retrieve(reader: "asyncio.Task[None]") -> None:
-    """Retrieve the exception of a stream that no client reads any more, so that asyncio does not log it."""
-    if not reader.cancelled():
-        reader.exception()
-
-
 class Relay:
     """Relays results with backpressure: no faster than the client reads them."""
 
@@ -89,15 +85,13 @@ class Relay:
         self._counts = counts
         self._require_watched = require_watched
 
-    async def carry(
-        self, rpc: Rpc, request: bytes, operation: Operation, context: CallContext, note: Note | None
-    ) -> None:
+    async def carry(self, rpc: Rpc, request: bytes, operation: Operation, write: Write, note: Note | None) -> None:
         """Send a request and relay the responses. The operation stays tracked until the driver has ended it."""
         with self._operations.attach(operation):
             answers = ResultStream(operation, operation.backend.stream(rpc, request))
             has_ended = False
             try:
-                await self._pass_on(answers, context, note)
+                await self._pass_on(answers, write, note)
                 has_ended = True
             except grpc.aio.AioRpcError as error:
                 has_ended = bool(rich_status(error))
@@ -110,13 +104,13 @@ class Relay:
             finally:
                 self._leave(rpc, operation, answers, has_ended=has_ended)
 
-    async def _pass_on(self, answers: ResultStream, context: CallContext, note: Note | None) -> None:
+    async def _pass_on(self, answers: ResultStream, write: Write, note: Note | None) -> None:
         async for message in answers.messages():
             self._require_watched()
             if note is not None:
                 note(message)
             self._counts.bytes += len(message)
-            await context.write(scrub_result(message))
+            await write(scrub_result(message))
 
     def _note_loss(self, operation: Operation, error: GatewayError | None) -> None:
         operation.error = operation.error or error

@@ -193,7 +193,7 @@ class Gateway:
                     else None
                 )
                 operation = await self._operation(rpc, call, admitted, binding)
-                await self._relay.carry(rpc, admitted.request.SerializeToString(), operation, context, note)
+                await self._relay.carry(rpc, admitted.request.SerializeToString(), operation, answering.write, note)
 
     async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call with a stream of requests, all of one session."""
