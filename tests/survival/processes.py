@@ -17,6 +17,7 @@ from headgate.app.settings.settings import Settings
 from headgate.app.worker import StandaloneWorker
 from headgate.pipelines.execution.worker import WorkerSettings
 from headgate.spark.toolchain.prepare import default_cache
+from tests.short_lived_drivers import use_quick_compiler
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.survival.processes"])
@@ -44,6 +45,7 @@ def serve(settings: Settings, ready: Any) -> None:
 
     Sends the address and the driver's process id at the start and on each request.
     """
+    use_quick_compiler()
     with run_in_background(settings, print) as server:
         ready.send((server.url, server.driver_pid))
         with suppress(EOFError):

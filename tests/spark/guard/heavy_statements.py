@@ -53,14 +53,10 @@ HEAVY = {
 
 FEW = (
     "join of one key",
-    "nested generators",
     "regular expression",
-    "lambda functions",
     "many hashes of one text",
     "short calls over groups",
     "a sort by short calls",
-    "bins of a histogram",
-    "a range that is shuffled",
     "recursion",
     "unions",
 )

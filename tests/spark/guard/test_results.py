@@ -62,7 +62,7 @@ def test_unread_results_of_one_user_are_bounded(lake: DriverHarness) -> None:
 def test_results_that_have_been_read_release_their_memory(lake: DriverHarness) -> None:
     spark = open_as(lake, ADMIN)
 
-    for _ in range(8):
+    for _ in range(5):
         assert len(spark.sql(LARGE).toPandas()) == ROWS
 
     spark.stop()
@@ -71,7 +71,7 @@ def test_results_that_have_been_read_release_their_memory(lake: DriverHarness) -
 def test_results_that_are_closed_release_their_memory(lake: DriverHarness) -> None:
     spark = open_as(lake, ADMIN)
 
-    for _ in range(8):
+    for _ in range(5):
         with closing(begin(spark)) as batches:
             next(batches)
 
