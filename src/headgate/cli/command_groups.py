@@ -27,6 +27,10 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
 """The headings of `headgate --help`, each with its commands in their order; local commands have a heading of their own."""
 
 
+_UNLIMITED = 1000
+"""Characters of a description, which is wrapped and not cut."""
+
+
 class Grouped(TyperGroup):
     """A group whose help lists its local commands apart from the others."""
 
@@ -34,11 +38,10 @@ class Grouped(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings; no heading is empty."""
         known = {name: self.commands[name] for name in self.list_commands(ctx) if not self.commands[name].hidden}
-        limit = formatter.width - 6 - max(map(len, known), default=0)
         for title, names in self.headings(known).items():
             if names:
                 with formatter.section(title):
-                    formatter.write_dl([(name, known[name].get_short_help_str(limit)) for name in names])
+                    formatter.write_dl([(name, known[name].get_short_help_str(_UNLIMITED)) for name in names])
 
     def headings(self, known: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return the headings of the help with the names of their commands."""

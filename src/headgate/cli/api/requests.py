@@ -19,7 +19,7 @@ from headgate.cli.options import (
     ResourceName,
     Until,
 )
-from headgate.cli.output import note, print_item, print_items
+from headgate.cli.output import format_time, note, print_item, print_items
 from headgate.cli.times import parse_time_option
 from headgate.cli.writes import WriteOptions, write
 
@@ -91,13 +91,18 @@ def approve_request(
     output: OutputMode = "table",
 ) -> None:
     """Approve a request. It creates those of the missing assignments that you may create."""
-    write(
+    author = _author(request)  # an approved request is no longer shown to its approvers
+    answer = write(
         WriteOptions(dry_run, reason, output),
         "POST",
         api_path("requests", request, "approve"),
         f"request {request} is approved: the missing assignments that you may create are created",
         body=given_fields({"ends": parse_time_option(until)}),
     )
+    if answer is not None and output == "table":
+        for each in _created_for(request, author):
+            end = "without an end" if each["ends"] is None else f"until {format_time(each['ends'])}"
+            note(f"{each['subject']} holds {each['role']} on {each['resource']} {end}")
 
 
 def reject_request(
@@ -106,6 +111,20 @@ def reject_request(
     """Reject a request."""
     options = WriteOptions(dry_run, reason, output)
     write(options, "POST", api_path("requests", request, "reject"), f"request {request} is rejected")
+
+
+def _author(request: str) -> str | None:
+    """Return the author of a request; None if the caller may not see the request."""
+    with suppress(ApiError):
+        return str(send_request("GET", api_path("requests", request))["author"])
+    return None
+
+
+def _created_for(request: str, author: str | None) -> list[dict[str, Any]]:
+    """Return the assignments for a request that the caller may see; none if they cannot be listed."""
+    with suppress(ApiError):
+        return [each for each in every("/assignments", subject=author) if each["reason"] == request]
+    return []
 
 
 def _fixes(action: str, resource: str) -> list[dict[str, Any]]:
