@@ -34,25 +34,10 @@ SPARK_TIMEOUT = 300
 SOAK_TIMEOUT = 3600
 """Seconds. `tools/soak` reports which part took longer than expected."""
 _COST = ("spark", "soak")
-_OUTER = frozenset(
-    (
-        "app",
-        "bench",
-        "cli",
-        "compatibility",
-        "endpoints",
-        "journeys",
-        "model",
-        "promises",
-        "repo",
-        "scenarios",
-        "store",
-        "survival",
-    )
-)
-"""The folders whose tests without Spark are in the outer half."""
-_OUTER_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_sql_on_spark.py", "test_story.py"))
-"""The folders and files whose tests on Spark are in the outer half, so that both halves take equally long."""
+_TESTS = Path(__file__).parent
+_SPARK = "spark"
+_FAST_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_sql_on_spark.py", "test_story.py"))
+"""The folders and files whose tests on Spark are in the fast half, after its fast tests, so that both halves take equally long."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,9 +45,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write generated files again instead of comparing them")
     parser.addoption(
         "--half",
-        choices=("outer", "inner"),
+        choices=("fast", _SPARK),
         help="run only one half of the tests; the two halves can run at the same time",
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import modules without tests on Spark for the half of those tests; None: pytest decides."""
+    if config.getoption("--half") != _SPARK or collection_path.suffix != ".py":
+        return None
+    has_tests = f"mark.{_SPARK}" in collection_path.read_text(encoding="utf-8")
+    return None if has_tests and not _is_fast_on_spark(collection_path) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -197,10 +190,12 @@ def _toolchain() -> Toolchain | str:
 
 
 def _half(item: pytest.Item) -> str:
-    parts = item.path.relative_to(item.config.rootpath / "tests").parts
-    if item.get_closest_marker("spark") is None:
-        return "outer" if parts[0] in _OUTER else "inner"
-    return "inner" if _OUTER_ON_SPARK.isdisjoint(parts) else "outer"
+    """Return the half of a test. One half waits for Spark, the other for disks and servers: together they use both processors."""
+    return "fast" if item.get_closest_marker(_SPARK) is None or _is_fast_on_spark(item.path) else _SPARK
+
+
+def _is_fast_on_spark(path: Path) -> bool:
+    return not _FAST_ON_SPARK.isdisjoint(path.relative_to(_TESTS).parts)
 
 
 def _cost(item: pytest.Item) -> int:

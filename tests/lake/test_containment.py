@@ -79,7 +79,7 @@ def test_a_path_that_is_too_long_or_encoded_too_often_is_refused(path: str) -> N
         path_of(path)
 
 
-def test_nothing_is_inside_a_bucket_whose_name_is_encoded_too_often() -> None:
+def test_nothing_is_inside_a_bucket_with_a_name_that_is_encoded_too_often() -> None:
     assert not is_inside("s3://%25252525252e/a", "s3://%25252525252e/a/b")
 
 

@@ -128,7 +128,9 @@ def test_a_copy_that_does_not_prove_to_be_whole_is_not_put_back(folder: Path, tm
     run(folder, "DELETE FROM log WHERE revision > 3")
     back_up(folder, tmp_path / "copy")
 
-    with pytest.raises(StoreError, match="revision 4 of the log `organization` was deleted: there is a seal of"):
+    with pytest.raises(
+        StoreError, match="end of the log `organization` was deleted: it ends at revision 3, but a seal"
+    ):
         restore(tmp_path / "copy", tmp_path / "again", _known(folder))
 
     assert sorted(each.name for each in (tmp_path / "again").iterdir()) == ["lock"]

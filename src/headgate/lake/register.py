@@ -54,7 +54,7 @@ def import_foreign(warehouse: Warehouse, path: str, taken: Iterable[str], parser
         )
     if any(overlap(location, each) for each in taken):
         raise RuleError(
-            "the table's location overlaps the location of another table, of Headgate or of the same import; move one of the two tables to another location, or do not import this table"
+            "the table's location overlaps that of another table, which is in Headgate already or in the same import; move one of the two tables to another location, or leave this table out of the import"
         )
     return _checked(warehouse, None, location, path, parsers)
 

@@ -108,7 +108,7 @@ def public_file(file: Path) -> Path:
 def _private_key(file: Path) -> Ed25519PrivateKey:
     key = load_pem_private_key(file.read_bytes(), password=None)
     if not isinstance(key, Ed25519PrivateKey):
-        raise TypeError("its key is of another kind than Ed25519")
+        raise TypeError("its key is not an Ed25519 key")
     return key
 
 

@@ -53,8 +53,8 @@ def verify_store(
         seen(head)
     if said:
         raise StoreError(
-            f"revision {head + 1} of the log `{root}` was deleted: there is a seal of revision {max(said)}; "
-            "restore a backup from before the damage"
+            f"the end of the log `{root}` was deleted: it ends at revision {head}, but a seal (the signed checksum) of revision "
+            f"{max(said)} exists; restore a backup from before the damage"
         )
     return VerificationResult(root, head, max((seal.revision for seal in seals), default=0))
 

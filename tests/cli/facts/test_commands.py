@@ -355,4 +355,4 @@ class TestTheDifference:
         done = CliRunner().invoke(app, ["model", "diff", "y42", "nekt", str(file)])
 
         assert done.exit_code == 2
-        assert "the access model `y42` is not in force in the facts file" in done.stderr
+        assert "are not under the access model `y42`" in done.stderr

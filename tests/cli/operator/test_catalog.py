@@ -93,7 +93,7 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
         "Headgate chooses where a table's files are",
         "only format version 2 is supported",
         "a file outside of the table's location",
-        "overlaps the location of another table",
+        "overlaps that of another table",
         "its number must be above 0",
     ):
         assert said in shown

@@ -109,7 +109,7 @@ class TestSeal:
 
         assert result.exit_code == 1
         assert "revision 2 of the log" in result.stderr
-        assert "was deleted: there is a seal of revision" in result.stderr
+        assert "was deleted: it ends at revision" in result.stderr
 
     def test_a_seal_of_a_replaced_key_remains_valid(self, folder: Path, tmp_path: Path) -> None:
         elsewhere = tmp_path / "seals.jsonl"

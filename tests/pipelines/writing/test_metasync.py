@@ -88,7 +88,7 @@ def test_a_table_is_created_in_the_other_catalog_and_then_replaced(other: Other)
 
 
 def test_a_refusal_of_the_other_catalog_is_reported(other: Other) -> None:
-    with pytest.raises(SyncError, match=r"the table was not registered as `mirror\.flights` in the other catalog"):
+    with pytest.raises(SyncError, match=r"not registered as `mirror\.flights` in the catalog of the connection"):
         register_external_table(other.place("wrong"), "mirror.flights", "file:/t/1.json", lambda: False)
     assert other.location is None
 

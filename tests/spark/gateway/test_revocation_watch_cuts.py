@@ -236,7 +236,7 @@ class TestBounds:
         ("bound", "user", "said"),
         [
             ("PER_PRINCIPAL", "ann", "you have 2 running operations"),
-            ("PER_DRIVER", "bob", "your own operations need not end"),
+            ("PER_DRIVER", "bob", "you do not have to end operations of your own"),
         ],
     )
     def test_the_running_statements_of_one_user_and_of_a_driver_are_bounded(

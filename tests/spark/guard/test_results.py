@@ -59,6 +59,7 @@ def test_unread_results_of_one_user_are_bounded(lake: DriverHarness) -> None:
     spark.stop()
 
 
+@pytest.mark.soak
 def test_results_that_have_been_read_release_their_memory(lake: DriverHarness) -> None:
     spark = open_as(lake, ADMIN)
 

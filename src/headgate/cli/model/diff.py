@@ -63,7 +63,7 @@ def diff(
     state, past = state_of(facts, on.revision), on.revision is not None
     if first.name not in state.sources:
         raise AskError(
-            f"the access model `{first.name}` is not in force in the facts file `{facts}`; pass one that is, as the first "
+            f"the facts in `{facts}` are not under the access model `{first.name}`; pass one of their models as the first "
             f"model: {', '.join(state.sources)}"
         )
     models = models_of(state, [*map(read_model_file, on.model_file), first], past=past)

@@ -36,6 +36,6 @@ def _require_role(deployment: Control) -> None:
     if model is None or not model_has_action(model, "deployment.suspend_organization"):
         name = model.name if model else "none"
         raise InvalidError(
-            f"the access model of this deployment, `{name}`, has no role `{OPERATOR}`; manage the organizations on the "
-            "server's machine with `headgate organization`"
+            f"only a user with the role `{OPERATOR}` manages organizations over the API, and the access model of this deployment, "
+            f"`{name}`, has no such role; run `headgate organization` on the server's machine"
         )

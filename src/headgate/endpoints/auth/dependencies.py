@@ -28,7 +28,9 @@ def session(request: Request, ways: Annotated[AuthServices, Depends(auth_service
     secret = require_presented_secret(request)
     if parse_secret(SESSION, secret) is None:
         raise ProblemError(
-            401, "session-needed", "the request needs the session of a login, not a token; log in and send the session"
+            401,
+            "session-needed",
+            "the request does not accept a token; log in, and send the secret of the session, or its cookie",
         )
     found = ways.authentication.sessions.find(secret)
     if found is None:

@@ -144,7 +144,7 @@ class Api:
                 if tried == self._bounds.tries:
                     raise LoadError(f"{what}: {again}; gave up after {tried} tries; run again later") from again
                 self._pause(again, tried, what)
-        raise AssertionError("internal error: a page of the API was not requested; report it")
+        raise AssertionError("internal error: a page of the source's API was not requested; report it")
 
     def _pause(self, again: _AgainError, tried: int, what: str) -> None:
         longest = self._bounds.longest_wait

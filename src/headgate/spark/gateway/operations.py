@@ -186,8 +186,8 @@ class Operations:
             )
         if operation.kind is OperationKind.STATEMENT and self._in_driver[operation.backend.name] >= PER_DRIVER:
             raise ExhaustedError(
-                f"all users together have {PER_DRIVER} running operations in your organization's Spark, as many as it serves; "
-                "retry in a few seconds, your own operations need not end"
+                f"your organization's Spark runs {PER_DRIVER} operations of all its users, which is its limit; retry in a few "
+                "seconds (you do not have to end operations of your own)"
             )
         held = self._bytes[operation.principal]
         if held and held + operation.size > BYTES_PER_PRINCIPAL:

@@ -107,7 +107,7 @@ def _check_table(source: Any) -> None:
         )
     if source.schema:
         raise RequestRefusedError(
-            "the read of an external database has a schema; leave the schema out, the columns are those of the table"
+            "a read of an external database cannot set its columns with `.schema(...)`; leave that call out, the columns are those of the table"
         )
     check_options(source.options, options.DATABASE_READ, "the option `{}` of external databases")
 
@@ -115,7 +115,7 @@ def _check_table(source: Any) -> None:
 def _check_files(message: Any, reader: RequestingCaller, allowed: frozenset[str] = options.FILE_READ) -> None:
     if reader.caller.run is None:
         raise RequestRefusedError(
-            "`Read.DataSource` is not allowed: only a run of a pipeline reads files and external databases, through the connections "
+            "reading a data source (`Read.DataSource`) is not allowed: only a run of a pipeline reads files and external databases, through the connections "
             "that it declares; read a table with `spark.table` instead"
         )
     if message.format not in options.FILE_FORMATS:
@@ -211,7 +211,7 @@ def _check_plain(message: Any) -> None:
 def _check_written_files(message: Any, reader: RequestingCaller) -> None:
     if reader.caller.run is None:
         raise RequestRefusedError(
-            "`WriteOperation.path` is not allowed: only a run of a pipeline writes files, through the connections that it "
+            "writing to a path (`WriteOperation.path`) is not allowed: only a run of a pipeline writes files, through the connections that it "
             "declares; write to a table with `saveAsTable` instead"
         )
     if message.source not in options.FILE_FORMATS:

@@ -41,10 +41,10 @@ def _require_apart(rows: list[dict[str, object]], column: str) -> None:
         other = seen.setdefault(row[column], row)
         if other is not row:
             raise StoreError(
-                f"the table `{row['table_id']}` of the organization `{row['log_id']}` and the table "
-                f"`{other['table_id']}` of the organization `{other['log_id']}` have the same {what}; start the version of Headgate that "
-                "you used before, see in its audit log which of the two tables was registered last, drop that table without purging "
-                "its files, and start this version again"
+                f"the store was not upgraded: the table `{row['table_id']}` of the organization `{row['log_id']}` and the table "
+                f"`{other['table_id']}` of the organization `{other['log_id']}` have the same {what}, which only one table may have; "
+                "start the previous version of Headgate, see in the audit of the organizations which of the two tables was registered "
+                "last, drop that table without purging its files, and start this version again"
             )
 
 

@@ -51,7 +51,7 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
       case kind if Numbers(kind) => requireShort(token.getText)
       case _ =>
     }
-    if (dots > MaxDots) PlanLimits.tooComplex(s"a part of the statement has more than $MaxDots dots, as in `a.b.c`, without a comma or a bracket between them; use names with fewer parts, or put brackets around parts of the expression")
+    if (dots > MaxDots) PlanLimits.tooComplex(s"the statement has more than $MaxDots dots, as in `a.b.c`, in a row without a comma or a parenthesis between them; use names with fewer dots, or put parentheses around pieces of the expression")
     if (statements > MaxStatements) PlanLimits.tooComplex(s"the statement is a script of more than $MaxStatements statements; split it into several scripts")
   }
 }

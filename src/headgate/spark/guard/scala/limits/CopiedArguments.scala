@@ -30,7 +30,7 @@ object CopiedArguments {
       val size = Counting.of(call, arguments)
       if (size.written - size.unique > Most)
         PlanLimits.tooComplex(
-          s"the statement nests calls that use an argument several times, such as `nullif` or BETWEEN, so that there are more than $Most copies of expressions; compute the argument in a subquery or in a table first")
+          s"the statement is too large: Spark copies the arguments of calls such as `nullif` and BETWEEN, and nested calls make more than $Most copies; nest fewer of them, or compute the argument in a subquery or in a table first")
       call.setTagValue(Built, size)
     }
     call

@@ -81,7 +81,7 @@ object PlanMemory {
 
   private def requireRoom(operation: String, wanted: Held): Unit =
     share.fault(wanted.principal, (held.view.filterKeys(_ != operation).values.toSeq :+ wanted).map(each => each.principal -> each.bytes))(
-      s"the rows that were sent with this statement, its constants and expressions take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements may take ${share.mebibytes} MiB; write the rows to a table first, use fewer expressions at once, or run the statement again when your other statements have finished",
+      s"the statement needs too much memory: the rows that were sent with it, its constants and expressions take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements together may take at most ${share.mebibytes} MiB; write the rows to a table first, use fewer expressions at once, or run the statement again when your other statements have finished",
       "this Spark has no memory for the data, constants and expressions of more statements; run the statement again when others have finished"
     ).foreach(fault => throw new LimitExceeded(fault))
 

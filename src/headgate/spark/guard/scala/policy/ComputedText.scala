@@ -31,5 +31,5 @@ object ComputedText {
   }
 
   private def refuse(): Nothing =
-    Refusal.because("a statement with EXECUTE IMMEDIATE or IDENTIFIER cannot create a view, variable, function or setting from a string that is computed from rows: later users of the session could read the rows in it; write the statement or name as a literal")
+    Refusal.because("EXECUTE IMMEDIATE and IDENTIFIER cannot create a view, variable, function or setting if their text is computed from rows of a table: the text would show these rows to later statements of the session; write the statement or the name as a literal")
 }
