@@ -251,7 +251,7 @@ class TestUnseen:
             saved("t VALUES (2) --", append)
 
     def test_a_request_with_too_many_unused_references_is_refused(self) -> None:
-        with pytest.raises(RequestRefusedError, match="other DataFrames that it does not use"):
+        with pytest.raises(RequestRefusedError, match="DataFrames that it does not use"):
             self.unseen_in(a_range(), *[a_range()] * 21)
 
     def test_a_dataflow_graph_needs_the_right_to_create_a_table_in_its_database(self) -> None:
