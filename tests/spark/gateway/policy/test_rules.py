@@ -53,7 +53,7 @@ class TestWrites:
         }
         try_command(RUN, write_operation={**written, "options": {"compression": "gzip", "header": "true"}})
 
-        with pytest.raises(RequestRefusedError, match=r"`WriteOperation\.path` is not allowed"):
+        with pytest.raises(RequestRefusedError, match=r"writing to a path \(`WriteOperation\.path`\) is not allowed"):
             try_command(ANN, write_operation=written)
 
     @pytest.mark.parametrize(
