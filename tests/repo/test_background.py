@@ -33,6 +33,7 @@ REVIEWED = {
     "spark/driver/driver.py Driver._wait_for ensure_future": AWAITED,
     "spark/driver/liveness.py Liveness._late_parts ensure_future": AWAITED,
     "spark/gateway/admission.py build_inspector ThreadPoolExecutor": OF_REQUEST,
+    "spark/gateway/call.py CallLifecycle.write ensure_future": AWAITED,
     "spark/gateway/call_slots.py Calls._begin create_task": OF_REQUEST,
     "spark/gateway/interrupts.py Interrupts.end create_task": "the revocation watch starts it again until it has succeeded",
     "spark/gateway/relay.py ResultStream.__init__ create_task": OF_REQUEST,

@@ -139,7 +139,7 @@ def test_a_token_is_refused_because_a_login_is_needed(monkeypatch: pytest.Monkey
 
     assert (
         str(done.exception)
-        == "the request does not accept a token; log in, and send the secret of the session, or its cookie"
+        == "the request does not accept a token; log in, and send the session or its cookie"
     )
 
 
@@ -164,5 +164,5 @@ def test_a_token_is_refused_before_a_password_is_asked_for(monkeypatch: pytest.M
 
     assert (
         str(run("auth", "change-password").exception)
-        == "the request does not accept a token; log in, and send the secret of the session, or its cookie"
+        == "the request does not accept a token; log in, and send the session or its cookie"
     )
