@@ -36,8 +36,8 @@ SOAK_TIMEOUT = 3600
 _COST = ("spark", "soak")
 _TESTS = Path(__file__).parent
 _SPARK = "spark"
-_FAST_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_sql_on_spark.py", "test_story.py"))
-"""The folders and files whose tests on Spark are in the fast half, after its fast tests, so that both halves take equally long."""
+_FAST_ON_SPARK = frozenset(("bypass", "pipelines"))
+"""The folders whose tests on Spark are in the fast half, after its fast tests, so that both halves take equally long."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
