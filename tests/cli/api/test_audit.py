@@ -4,6 +4,7 @@ import json
 
 from headgate.cli.client import ApiError
 from tests.cli.api.commands import Commands
+from tests.threads import wait_until
 
 
 def test_entries_have_their_actor_endpoint_and_reason(on_lake: Commands) -> None:
@@ -25,9 +26,12 @@ def test_a_page_names_the_option_for_the_next_page(on_lake: Commands) -> None:
 def test_denied_calls_are_listed(on_lake: Commands) -> None:
     assert on_lake.invoke("vic", "database", "create", "mine").exit_code == 1
 
-    said = on_lake.run("owner", "audit", "list-decisions", "--principal", "vic", "--limit", "5")
+    def lists_the_denial() -> bool:
+        said = on_lake.run("owner", "audit", "list-decisions", "--principal", "vic", "--limit", "5")
+        return any("vic" in line and "denied:" in line for line in said.splitlines())
 
-    assert any("vic" in line and "denied:" in line for line in said.splitlines())
+    # A background thread writes the record.
+    wait_until(lists_the_denial)
 
 
 def test_a_user_without_the_action_reads_no_audit(on_lake: Commands) -> None:
