@@ -49,7 +49,9 @@ class TestAWorkerApart:
         worker.run()
 
     @pytest.mark.timeout(60)
-    def test_a_signal_at_the_begin_of_its_wait_ends_a_separate_worker(self, tmp_path: Path, postgres_url: str) -> None:
+    def test_a_separate_worker_waits_without_a_lock_that_its_signal_handler_needs(
+        self, tmp_path: Path, postgres_url: str
+    ) -> None:
         lines = itertools.count()
 
         def stop_at_second_line(frame: FrameType, event: str, _: Any) -> Any:

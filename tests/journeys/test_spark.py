@@ -330,7 +330,7 @@ class TestViews:
         owner = people["owner"]
         with views(owner, here="SELECT n FROM lake.raw.there", there="SELECT n FROM lake.raw.here"):
             state, words = refusal(owner.spark.table("lake.raw.here").collect)
-        assert (state, "whether two of the views read each other" in words) == (TOO_COMPLEX, True)
+        assert (state, "whether the views read each other in a circle" in words) == (TOO_COMPLEX, True)
 
     def test_a_view_with_deep_text_is_refused_with_a_sentence(self, people: dict[str, Person]) -> None:
         owner = people["owner"]

@@ -165,7 +165,7 @@ def stored_credential() -> tuple[str, str]:
         return kept.read_text(encoding="utf-8").strip(), f"the owner's token in `{kept}`"
     except OSError:
         raise ApiError(
-            f"you are not logged in, and HEADGATE_TOKEN is not set; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token. On the machine of the server, set HEADGATE_DATA to its data folder: `{kept}` is not there{_demo_hint()}"
+            f"you are not logged in, and HEADGATE_TOKEN is not set; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token. On the machine of the server, set HEADGATE_DATA to its data folder: `{kept}` cannot be read{_demo_hint()}"
         ) from None
 
 

@@ -59,6 +59,7 @@ def place_of(location: str) -> str:
     bucket, slash, key = location.removeprefix(scheme).partition("/")
     if not bucket:
         raise RuleError("the path of the table or warehouse names no bucket; write it as `s3://bucket/prefix`")
+    _decoded(bucket)
     # In a bucket `a//b` is another object than `a/b`, and client libraries treat the difference differently.
     if slash and path_of(slash + key) != slash + key.removesuffix("/"):
         raise RuleError(
@@ -71,9 +72,9 @@ def is_inside(location: str, path: str) -> bool:
     """Whether the path is strictly below the location, both as written and with `%` decoded."""
     try:
         outer, inner = place_of(location), place_of(path)
-        return _below(outer, inner) and _below(_normal(_decoded(outer)), _normal(_decoded(inner)))
     except RuleError:
         return False
+    return _below(outer, inner) and _below(_normal(_decoded(outer)), _normal(_decoded(inner)))
 
 
 def is_directly_inside(folder: str, path: str) -> bool:

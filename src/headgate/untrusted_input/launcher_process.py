@@ -118,7 +118,7 @@ class LauncherProcess:
             mine.close()
             self.stop()
             raise LauncherError(
-                "the launcher of the processes that parse input did not start; send the request again, and if it fails again, look for the reason in the server's log"
+                "the launcher of parser processes did not start; Headgate starts it again at the next request"
             )
         self._control = mine
 

@@ -40,7 +40,7 @@ def test_a_request_is_listed_shown_approved_until_a_time_and_gives_the_role(on_l
 
     said = on_lake.run("ann", "request", "approve", id, "--until", "2100-01-01", "--reason", "vic loads flights")
 
-    assert f"request {id} is approved: the missing assignments" in said
+    assert f"your approval of request {id} is recorded: the missing assignments" in said
     assert "vic holds editor on lake.raw until 2100-01-01" in said
     assert "approved" in on_lake.run("vic", "request", "show", id)
     given = on_lake.place.call("owner", "GET", "/assignments", subject="vic", role="editor").json()["items"]

@@ -137,10 +137,7 @@ def test_a_token_is_refused_because_a_login_is_needed(monkeypatch: pytest.Monkey
 
     done = run(*words, stdin=f"{PASSWORD}\n{NEW}\n")
 
-    assert (
-        str(done.exception)
-        == "the request does not accept a token; log in, and send the session or its cookie"
-    )
+    assert str(done.exception) == "this route accepts no token; log in, and send the session or its cookie"
 
 
 def test_an_ended_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,5 +161,5 @@ def test_a_token_is_refused_before_a_password_is_asked_for(monkeypatch: pytest.M
 
     assert (
         str(run("auth", "change-password").exception)
-        == "the request does not accept a token; log in, and send the session or its cookie"
+        == "this route accepts no token; log in, and send the session or its cookie"
     )

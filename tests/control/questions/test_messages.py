@@ -87,9 +87,11 @@ class TestTheFixOfARefusal:
             ((HYPOTHETICAL_USER, "ann"), "ann"),
             (("ann", HYPOTHETICAL_USER, "ben"), "ann or ben"),
             ((HYPOTHETICAL_USER,), "an owner or admin"),
+            (tuple("abcdefg"), "a, b, c, d, e, f or g"),
+            (tuple("abcdefgh"), "a, b, c, d, e, f or 2 others"),
         ],
     )
-    def test_a_fix_names_no_hypothetical_user_as_an_approver(self, approvers: tuple[str, ...], named: str) -> None:
+    def test_a_fix_names_some_approvers_and_no_hypothetical_user(self, approvers: tuple[str, ...], named: str) -> None:
         question = Question(Caller(MEMBER), "table.select", FLIGHTS)
         needed = RequiredAssignment("viewer", FLIGHTS, tuple(map(PrincipalId, approvers)))
         decision = Decision(allowed=False, revision=1, model="nekt", question=question)

@@ -13,7 +13,7 @@ from headgate.spark.gateway.metrics import GatewayCounts
 
 
 class FakeContext:
-    """Sends what a call tells it to, in order. As gRPC, it does not know that headers are sent until they are."""
+    """Sends what a call tells it to, in order. Like gRPC, it does not know that headers are sent until they are."""
 
     def __init__(self) -> None:
         self.sent = list[str]()

@@ -91,15 +91,16 @@ def approve_request(
     output: OutputMode = "table",
 ) -> None:
     """Approve a request. It creates those of the missing assignments that you may create."""
-    author = _author(request)  # an approved request is no longer shown to its approvers
+    # Asked before: an approved request is no longer shown to its approvers.
+    author = None if dry_run or output == "json" else _author(request)
     answer = write(
         WriteOptions(dry_run, reason, output),
         "POST",
         api_path("requests", request, "approve"),
-        f"request {request} is approved: the missing assignments that you may create are created",
+        f"your approval of request {request} is recorded: the missing assignments that you may create are created",
         body=given_fields({"ends": parse_time_option(until)}),
     )
-    if answer is not None and output == "table":
+    if answer is not None and author is not None:
         for each in _created_for(request, author):
             end = "without an end" if each["ends"] is None else f"until {format_time(each['ends'])}"
             note(f"{each['subject']} holds {each['role']} on {each['resource']} {end}")
@@ -120,7 +121,7 @@ def _author(request: str) -> str | None:
     return None
 
 
-def _created_for(request: str, author: str | None) -> list[dict[str, Any]]:
+def _created_for(request: str, author: str) -> list[dict[str, Any]]:
     """Return the assignments for a request that the caller may see; none if they cannot be listed."""
     with suppress(ApiError):
         return [each for each in every("/assignments", subject=author) if each["reason"] == request]

@@ -86,11 +86,11 @@ def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
         (each.model, role) for assignments in facts.assignments.values() for (role, *_), each in assignments.items()
     }
     for name, role in sorted(assigned):
-        model = models.get(name)
-        if model is None or not (role in model.roles or (model.custom_roles and role in facts.custom_roles)):
-            note(
-                f"headgate: the access model `{name}` has no role `{role}`; assignments of it at revision {facts.revision} give nothing"
-            )
+        model, nothing = models.get(name), f"assignments of `{role}` at revision {facts.revision} give nothing"
+        if model is None:
+            note(f"headgate: the access model `{name}` governs nothing; {nothing}")
+        elif not (role in model.roles or (model.custom_roles and role in facts.custom_roles)):
+            note(f"headgate: the access model `{name}` has no role `{role}`; {nothing}")
 
 
 @cache

@@ -63,8 +63,8 @@ def diff(
     state, past = state_of(facts, on.revision), on.revision is not None
     if first.name not in state.sources:
         raise AskError(
-            f"the facts in `{facts}` are not under the access model `{first.name}`; pass one of their models as the first "
-            f"model: {', '.join(state.sources)}"
+            f"the access model `{first.name}` governs nothing in `{facts}`; pass one that does as the first model: "
+            f"{', '.join(state.sources)}"
         )
     models = models_of(state, [*map(read_model_file, on.model_file), first], past=past)
     now = time_of(on.at, state, past=past)

@@ -30,7 +30,7 @@ def session(request: Request, ways: Annotated[AuthServices, Depends(auth_service
         raise ProblemError(
             401,
             "session-needed",
-            "the request does not accept a token; log in, and send the session or its cookie",
+            "this route accepts no token; log in, and send the session or its cookie",
         )
     found = ways.authentication.sessions.find(secret)
     if found is None:

@@ -30,10 +30,7 @@ def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool], *, most: 
         count = _copy_in_kernel(source, goal, piece) or _copy_by_hand(source, goal, piece)
         total += count
     if total != most:
-        raise LoadError(
-            "the file changed while it was copied; run the pipeline again when the file is complete. The pipeline ignores "
-            "names that begin with `.` or `_`: write files under such a name, and rename them when they are complete"
-        )
+        raise LoadError("the file changed while it was copied; run the pipeline again when the file is complete")
     return total
 
 

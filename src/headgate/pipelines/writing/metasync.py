@@ -51,11 +51,11 @@ def register_external_table(place: HttpPlace, into: str, metadata: str, has_to_e
             _Other(http, place.base_url.rstrip("/")).register(database, table, metadata)
         except BrokenAnswerError as error:
             raise SyncError(
-                f"the table was written, but not registered as `{into}` in the catalog of the connection: {error}; run the pipeline again later"
+                f"the newest state of the table was not registered as `{into}` in the catalog of the connection: {error}; run the pipeline again later"
             ) from error
         except (AnswerError, LoadError) as error:
             raise SyncError(
-                f"the table was written, but not registered as `{into}` in the catalog of the connection: {error}"
+                f"the newest state of the table was not registered as `{into}` in the catalog of the connection: {error}"
             ) from error
 
 

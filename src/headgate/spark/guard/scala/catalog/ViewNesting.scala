@@ -29,7 +29,7 @@ object ViewNesting {
     now.each(view) = now.each.getOrElse(view, 0) + 1
     if (now.all > Most || now.each(view) > MostOfOne)
       throw new LimitExceeded(
-        s"the statement reads more than $Most views, or one view more than $MostOfOne times; check whether two of the views read each other; if not, write a part of the query to a table first",
+        s"the statement reads more than $Most views, or one view more than $MostOfOne times; check whether the views read each other in a circle; if not, write a part of the query to a table first",
         LimitExceeded.TooComplex)
   }
 }
