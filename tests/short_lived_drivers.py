@@ -20,6 +20,11 @@ def use_quick_compiler() -> None:
     sandbox.java_command = _quick_java_command
 
 
+def is_compiler_quick() -> bool:
+    """Whether the drivers of this process start without the optimizing compiler."""
+    return sandbox.java_command is _quick_java_command
+
+
 def _quick_java_command(settings: DriverSettings) -> tuple[str, ...]:
     java, *arguments = java_command(settings)
     return (java, QUICK_COMPILER, *arguments)

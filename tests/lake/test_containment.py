@@ -73,9 +73,16 @@ def test_a_path_outside_the_location_is_not_inside(path: str) -> None:
     assert not is_inside(T1, path)
 
 
-@pytest.mark.parametrize("path", ["/w/%252525252e", f"/w/%{'25' * 400_000}", f"/w/{'a' * 4096}"])
-def test_a_path_that_is_too_long_or_encoded_too_often_is_refused(path: str) -> None:
-    with pytest.raises(RuleError, match=r"has more than 4096 characters|is percent-encoded more than 4 times"):
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [
+        ("/w/%252525252e", "is percent-encoded more than 4 times"),
+        (f"/w/%{'25' * 400_000}", "has more than 4096 characters"),
+        (f"/w/{'a' * 4096}", "has more than 4096 characters"),
+    ],
+)
+def test_a_path_that_is_too_long_or_encoded_too_often_is_refused(path: str, fault: str) -> None:
+    with pytest.raises(RuleError, match=fault):
         path_of(path)
 
 

@@ -17,7 +17,7 @@ from headgate.app.settings.settings import Settings
 from headgate.app.worker import StandaloneWorker
 from headgate.pipelines.execution.worker import WorkerSettings
 from headgate.spark.toolchain.prepare import default_cache
-from tests.short_lived_drivers import use_quick_compiler
+from tests.short_lived_drivers import is_compiler_quick, use_quick_compiler
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.survival.processes"])
@@ -45,13 +45,18 @@ def serve(settings: Settings, ready: Any) -> None:
 
     Sends the address and the driver's process id at the start and on each request.
     """
-    use_quick_compiler()
     with run_in_background(settings, print) as server:
         ready.send((server.url, server.driver_pid))
         with suppress(EOFError):
             while True:
                 ready.recv()
                 ready.send((server.url, server.driver_pid))
+
+
+def serve_with_quick_compiler(settings: Settings, ready: Any) -> None:
+    """Serve as `serve`, with drivers without the optimizing compiler."""
+    use_quick_compiler()
+    serve(settings, ready)
 
 
 def work(settings: Settings, ready: Any) -> None:
@@ -147,7 +152,7 @@ class Workshop:
             time.sleep(0.2)  # the driver restarts
 
     def _start_server(self) -> None:
-        self.server = _started(serve, self.settings)
+        self.server = _started(serve_with_quick_compiler if is_compiler_quick() else serve, self.settings)
         self.url, _ = self.server.pipe.recv()
 
     def _start_worker(self) -> None:

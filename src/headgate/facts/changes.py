@@ -39,6 +39,7 @@ class OrganizationCreated:
 
 
 PRINCIPAL_KINDS = ("user", "service_principal")
+"""The kinds of principals."""
 
 
 @dataclass(frozen=True, slots=True)

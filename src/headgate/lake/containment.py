@@ -44,7 +44,7 @@ def path_of(location: str) -> str:
         raise RuleError(
             "the path of the table or warehouse contains a control character, `?`, `#` or a backslash; use a path without them"
         )
-    _decoded(path)
+    _decoded(path)  # raises for a path that is encoded too often
     parts = [part for part in path.split("/") if part]
     if {".", ".."}.intersection(parts):
         raise RuleError("the path of the table or warehouse contains a part `.` or `..`; write it without them")
@@ -59,7 +59,7 @@ def place_of(location: str) -> str:
     bucket, slash, key = location.removeprefix(scheme).partition("/")
     if not bucket:
         raise RuleError("the path of the table or warehouse names no bucket; write it as `s3://bucket/prefix`")
-    _decoded(bucket)
+    _decoded(bucket)  # raises for a name that is encoded too often
     # In a bucket `a//b` is another object than `a/b`, and client libraries treat the difference differently.
     if slash and path_of(slash + key) != slash + key.removesuffix("/"):
         raise RuleError(

@@ -2,13 +2,13 @@
 
 import json
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from headgate.lake.containment import is_inside, path_of
 from headgate.lake.errors import InvalidMetadataError, RuleError
+from headgate.lake.regular_files import read_regular_file
 from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
 
 
@@ -25,7 +25,7 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
             raise RuleError(
                 "a file of the table is a symbolic link out of the table's location; replace the link with the file"
             )
-        return _read_regular(Path(real))
+        return read_regular_file(Path(real))
 
     metadata, lists = dict[str, bytes](), dict[str, str]()
     # One parsed file at a time: parsed, a file takes a multiple of its bytes.
@@ -60,16 +60,6 @@ def _metadata_files(location: str, read: Callable[[str], bytes]) -> Iterator[tup
 def _by_path(names: Iterable[str]) -> dict[str, str]:
     """Return one name for each path: a hostile table may name one file many times, in many spellings."""
     return {path_of(name): name for name in names}
-
-
-def _read_regular(file: Path) -> bytes:
-    # Non-blocking: opening a pipe would wait for its writer.
-    with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise RuleError(
-                f"the file `{file.name}` of the table is not a regular file; replace it with the file from a backup"
-            )
-        return stream.read()
 
 
 def _parse_metadata(path: str, content: bytes) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import stat
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +10,7 @@ from headgate.control.kernel.private_files import sync_folder
 from headgate.facts.ids import ResourceId, is_folder_name
 from headgate.lake.containment import is_inside, overlap, path_of, place_of
 from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError, RuleError
+from headgate.lake.regular_files import read_regular_file
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """The maximum size of a file that is read whole: a metadata file, a manifest list or a manifest."""
@@ -91,7 +91,7 @@ class FileWarehouse:
     def read(self, location: str, path: str) -> bytes:
         """Return the content of a file of the table. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         try:
-            content = _read_file(self._resolve(location, path))
+            content = read_regular_file(self._resolve(location, path), MAX_FILE_BYTES + 1)
         except FileNotFoundError as error:
             raise GoneError(GONE) from error
         except OSError as error:
@@ -203,12 +203,3 @@ def _table_folder(root: str, location: str) -> tuple[ResourceId, ResourceId] | N
         return None
     parts = place_of(location).removeprefix(place_of(root).rstrip("/") + "/").split("/")
     return (ResourceId(parts[0]), ResourceId(parts[1])) if len(parts) == 2 else None  # noqa: PLR2004 (a database and a table)
-
-
-def _read_file(file: Path) -> bytes:
-    """Return the content of a file, at most one byte more than allowed. Raises `OSError`, also if it is no regular file."""
-    # Non-blocking: opening a pipe would wait for a writer.
-    with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError
-        return stream.read(MAX_FILE_BYTES + 1)

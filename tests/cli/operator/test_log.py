@@ -108,8 +108,7 @@ class TestSeal:
         result = run("log", "verify", "--data", folder, "--seal", elsewhere)
 
         assert result.exit_code == 1
-        assert "the end of the log" in result.stderr
-        assert "was deleted: it ends at revision" in result.stderr
+        assert "was deleted: it ends at revision 1, but a seal (the signed checksum) of revision" in result.stderr
 
     def test_a_seal_of_a_replaced_key_remains_valid(self, folder: Path, tmp_path: Path) -> None:
         elsewhere = tmp_path / "seals.jsonl"

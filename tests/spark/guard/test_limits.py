@@ -181,13 +181,14 @@ class TestSize:
 
         assert frame.count() == 1
 
-    def test_ordinary_long_statements_and_dataframes_are_answered(self, lake: DriverHarness) -> None:
+    @pytest.mark.parametrize("length", [100, pytest.param(200, marks=pytest.mark.soak)])
+    def test_ordinary_long_statements_and_dataframes_are_answered(self, lake: DriverHarness, length: int) -> None:
         admin = lake.session(ADMIN)
         steps = admin.range(3)
-        for number in range(100):
+        for number in range(length):
             steps = steps.withColumn(f"c{number}", sf.col("id") + number)
         filters = admin.range(3)
-        for number in range(100):
+        for number in range(length):
             filters = filters.filter(sf.col("id") != -number - 1)
 
         doubled = admin.range(3)
@@ -195,10 +196,11 @@ class TestSize:
             doubled = doubled.withColumn("id", sf.col("id") + sf.col("id"))
 
         assert len(doubled.collect()) == 3
-        assert len(steps.collect()[0]) == 101
+        assert len(steps.collect()[0]) == length + 1
         assert filters.count() == 3
-        assert admin.sql(" UNION ALL ".join(["SELECT 1 AS x"] * 150)).count() == 150
-        assert admin.sql("SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(1000))).count() == 1
+        unions, conditions = length * 3 // 2, length * 10
+        assert admin.sql(" UNION ALL ".join(["SELECT 1 AS x"] * unions)).count() == unions
+        assert admin.sql("SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(conditions))).count() == 1
         assert admin.sql("SELECT " + "(" * 100 + "1" + ")" * 100).collect()[0][0] == 1
 
     def test_a_filter_of_many_calls_is_answered_and_the_driver_lives(self, lake: DriverHarness) -> None:
@@ -385,8 +387,11 @@ class TestAggregates:
         assert spark.sql("SELECT collect_list(id), median(id) FROM grouped WHERE id < 0").collect()[0][:] == ([], None)
         assert spark.table("grouped").approxQuantile("id", [0.5], 0.0) == [14999.0]
 
-    def test_many_small_aggregates_may_be_large_together(self, lake: DriverHarness) -> None:
-        many = "SELECT max(size(l)) FROM (SELECT collect_list(id) AS l FROM range(2500000) GROUP BY id % 500000)"
+    @pytest.mark.parametrize("groups", [500_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+    def test_many_small_aggregates_may_be_large_together(self, lake: DriverHarness, groups: int) -> None:
+        many = (
+            f"SELECT max(size(l)) FROM (SELECT collect_list(id) AS l FROM range({5 * groups}) GROUP BY id % {groups})"
+        )
 
         assert lake.session(ADMIN).sql(many).collect()[0][0] == 5
 

@@ -112,7 +112,7 @@ _MOST_NAMED = 6
 def _either(names: Sequence[str]) -> str:
     if not names:
         return "an owner or admin"
-    if len(names) > _MOST_NAMED + 1:  # else the last name is as short as its count
+    if len(names) > _MOST_NAMED + 1:  # "or 1 others" would say less than the name
         return f"{', '.join(names[:_MOST_NAMED])} or {len(names) - _MOST_NAMED} others"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 

@@ -104,7 +104,7 @@ class CallLifecycle:
         log.log(level, "answered", extra={"fields": fields})
 
 
-def retrieve_exception(done: "asyncio.Future[None]") -> None:
+def retrieve_exception(done: "asyncio.Future[Any]") -> None:
     """Retrieve the exception of a task for which no call waits any more, so that asyncio does not log it."""
     if not done.cancelled():
         done.exception()

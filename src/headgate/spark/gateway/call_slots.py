@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from headgate.facts.ids import PrincipalId
-from headgate.spark.gateway.call import ActiveCall
+from headgate.spark.gateway.call import ActiveCall, retrieve_exception
 from headgate.spark.gateway.errors import DriverGoneError, ExhaustedError, GatewayError
 from headgate.spark.gateway.operations import Operation, OperationKind, Operations
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, Rpc
@@ -161,7 +161,7 @@ class Calls:
         task = asyncio.create_task(call.backend.unary(rpc, request, **within), name=rpc.name)
         self._sent.add(task)
         task.add_done_callback(self._sent.discard)
-        task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+        task.add_done_callback(retrieve_exception)
         return task
 
     async def _answer(self, call: ActiveCall, task: "asyncio.Task[bytes]") -> bytes:
