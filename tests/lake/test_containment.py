@@ -79,11 +79,12 @@ def test_a_path_outside_the_location_is_not_inside(path: str) -> None:
         ("/w/%252525252e", "is percent-encoded more than 4 times"),
         (f"/w/%{'25' * 400_000}", "has more than 4096 characters"),
         (f"/w/{'a' * 4096}", "has more than 4096 characters"),
+        (f"s3://{'%25' * 2000}/k", "has more than 4096 characters"),
     ],
 )
 def test_a_path_that_is_too_long_or_encoded_too_often_is_refused(path: str, fault: str) -> None:
     with pytest.raises(RuleError, match=fault):
-        path_of(path)
+        place_of(path)
 
 
 def test_nothing_is_inside_a_bucket_with_a_name_that_is_encoded_too_often() -> None:

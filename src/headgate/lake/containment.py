@@ -26,8 +26,7 @@ def path_of(location: str) -> str:
     Raises `RuleError` for another scheme, another machine, a relative path, `.` and `..`, a path that is too long or encoded
     too often, and for characters that readers interpret differently.
     """
-    if len(location) > _LONGEST:
-        raise RuleError(f"the path of the table or warehouse has more than {_LONGEST} characters; use a shorter path")
+    _require_short(location)
     path = location.removeprefix(SCHEME)
     if location.startswith(f"{SCHEME}//"):
         host, slash, rest = path[2:].partition("/")
@@ -56,6 +55,7 @@ def place_of(location: str) -> str:
     scheme = next((each for each in OBJECT_STORES if location.startswith(each)), None)
     if scheme is None:
         return path_of(location)
+    _require_short(location)
     bucket, slash, key = location.removeprefix(scheme).partition("/")
     if not bucket:
         raise RuleError("the path of the table or warehouse names no bucket; write it as `s3://bucket/prefix`")
@@ -88,6 +88,11 @@ def is_directly_inside(folder: str, path: str) -> bool:
 def overlap(one: str, other: str) -> bool:
     """Whether two locations are the same, or one is inside the other."""
     return place_of(one) == place_of(other) or is_inside(one, other) or is_inside(other, one)
+
+
+def _require_short(location: str) -> None:
+    if len(location) > _LONGEST:
+        raise RuleError(f"the path of the table or warehouse has more than {_LONGEST} characters; use a shorter path")
 
 
 def _below(outer: str, inner: str) -> bool:

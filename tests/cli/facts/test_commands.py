@@ -144,6 +144,19 @@ class TestWhatCannotBeAsked:
         assert result.exit_code == 2
         assert f"{file}: line 1: the file is not a facts file" in result.stderr
 
+    def test_a_hostile_facts_file_forges_no_line_and_floods_no_terminal(self, file: Path) -> None:
+        text = file.read_text()
+        words = ("table.select", FLIGHTS, "--principal", MEMBER)
+        file.write_text(text.replace('"role": "viewer"', '"role": "x\\nheadgate: allowed"'))
+        noted = asked("check", file, *words).stderr
+        file.write_text(text.replace('"kind": "user"', '"kind": "x\\nheadgate: allowed' + "x" * 10**6 + '"'))
+        refused = asked("check", file, *words).stderr
+
+        assert "has no role `x\\x0aheadgate: allowed`" in noted
+        assert "no principal can have the kind `x\\x0aheadgate: allowed" in refused
+        assert len(refused) < 1000
+        assert not any(line.startswith("headgate: allowed") for line in (noted + refused).splitlines())
+
     def test_an_assigned_role_that_no_model_has_is_noted(self, file: Path) -> None:
         file.write_text(file.read_text().replace('"role": "viewer"', '"role": "viewr"'))
 

@@ -1,5 +1,6 @@
 import pytest
 
+from headgate.control.approvals import access_requests
 from headgate.control.approvals.access_requests import ApproveRequest, FileRequest, RejectRequest, open_requests
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
@@ -71,6 +72,27 @@ class TestAsking:
 
     def test_a_request_for_an_unknown_action_is_refused_with_the_most_similar_action(self) -> None:
         nekt().refuse(filed(action="table.selct"), InvalidError, "did you mean `table.select`", by=ANN)
+
+    def test_an_author_has_a_limited_number_of_open_requests_and_may_withdraw_one(self) -> None:
+        world = nekt()
+        for number in range(100):
+            world.do(filed(id=RequestId(f"r{number}")), by=ANN)
+
+        world.refuse(filed(), InvalidError, "you have 100 open access requests", by=ANN)
+        world.do(filed(id=RequestId("of_ben")), by=BEN)
+        world.do(RejectRequest(RequestId("r7")), by=ANN)
+
+        assert world.do(filed(), by=ANN).requests[R].state == "requested"
+
+    def test_equal_requests_are_looked_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        world, asked = nekt(), list[str]()
+        for number in range(5):
+            world.do(filed(id=RequestId(f"r{number}")), by=ANN)
+        find = access_requests.smallest_fixes
+        monkeypatch.setattr(access_requests, "smallest_fixes", lambda *all: asked.append("") or find(*all))
+
+        assert len(waiting(world)[FOUNDER]) == 5
+        assert len(asked) == 4  # for each user that `waiting` asks
 
     def test_a_request_needs_a_new_id_and_a_user_as_its_author(self) -> None:
         world = nekt()

@@ -91,8 +91,9 @@ def approve_request(
     output: OutputMode = "table",
 ) -> None:
     """Approve a request. It creates those of the missing assignments that you may create."""
-    # Asked before: an approved request is no longer shown to its approvers.
+    # Asked before: an approved request is no longer shown to its approvers, and its id can be the reason of other assignments.
     author = None if dry_run or output == "json" else _author(request)
+    earlier = _assignments_for(request, author) if author else {}
     answer = write(
         WriteOptions(dry_run, reason, output),
         "POST",
@@ -101,7 +102,8 @@ def approve_request(
         body=given_fields({"ends": parse_time_option(until)}),
     )
     if answer is not None and author is not None:
-        for each in _created_for(request, author):
+        now = _assignments_for(request, author)
+        for each in (made for id, made in now.items() if id not in earlier):
             end = "without an end" if each["ends"] is None else f"until {format_time(each['ends'])}"
             note(f"{each['subject']} holds {each['role']} on {each['resource']} {end}")
 
@@ -109,7 +111,7 @@ def approve_request(
 def reject_request(
     request: Request, *, dry_run: DryRun = False, reason: Reason = "", output: OutputMode = "table"
 ) -> None:
-    """Reject a request."""
+    """Reject a request, or withdraw one of your own."""
     options = WriteOptions(dry_run, reason, output)
     write(options, "POST", api_path("requests", request, "reject"), f"request {request} is rejected")
 
@@ -121,11 +123,11 @@ def _author(request: str) -> str | None:
     return None
 
 
-def _created_for(request: str, author: str) -> list[dict[str, Any]]:
-    """Return the assignments for a request that the caller may see; none if they cannot be listed."""
+def _assignments_for(request: str, author: str) -> dict[str, dict[str, Any]]:
+    """Return the assignments for a request that the caller may see, by id; none if they cannot be listed."""
     with suppress(ApiError):
-        return [each for each in every("/assignments", subject=author) if each["reason"] == request]
-    return []
+        return {each["id"]: each for each in every("/assignments", subject=author) if each["reason"] == request}
+    return {}
 
 
 def _fixes(action: str, resource: str) -> list[dict[str, Any]]:

@@ -14,6 +14,8 @@ from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
 from headgate.cli.times import read_time
 from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.text.quoted_text import shorten_quotes
+from headgate.control.text.terminal_text import terminal_line
 from headgate.decision.as_of import PastError, in_force, state_at
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.context import Models
@@ -29,6 +31,8 @@ from headgate.model.model import Model
 from headgate.model.vocabulary import MODELS
 
 _PACKAGE = files("headgate.model")
+_MOST_NOTES = 10
+"""The most notes about roles that give nothing."""
 
 
 def opened(path: Path, on: On) -> EvaluatedSide:
@@ -85,12 +89,24 @@ def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
     assigned = {
         (each.model, role) for assignments in facts.assignments.values() for (role, *_), each in assignments.items()
     }
-    for name, role in sorted(assigned):
-        model, nothing = models.get(name), f"assignments of `{role}` at revision {facts.revision} give nothing"
-        if model is None:
-            note(f"headgate: the access model `{name}` governs nothing; {nothing}")
-        elif not (role in model.roles or (model.custom_roles and role in facts.custom_roles)):
-            note(f"headgate: the access model `{name}` has no role `{role}`; {nothing}")
+    unknown = [(name, role) for name, role in sorted(assigned) if not _has_role(facts, models.get(name), role)]
+    for name, role in unknown[:_MOST_NOTES]:
+        reason = f"has no role `{role}`" if name in models else "governs nothing"
+        line = f"the access model `{name}` {reason}; assignments of `{role}` at revision {facts.revision} give nothing"
+        note(f"headgate: {_quotable(line)}")
+    if len(unknown) > _MOST_NOTES:
+        note(f"headgate: assignments of {len(unknown) - _MOST_NOTES} more roles give nothing")
+
+
+def _has_role(facts: Snapshot, model: Model | None, role: str) -> bool:
+    return model is not None and (
+        role in model.roles or (model.custom_roles is not None and role in facts.custom_roles)
+    )
+
+
+def _quotable(line: str) -> str:
+    """Return a line with texts of a facts file, which another person may have written: without line breaks, and shortened."""
+    return shorten_quotes(terminal_line(line))
 
 
 @cache
@@ -119,7 +135,7 @@ def _reading(path: Path, hint: str = "") -> Iterator[None]:
     try:
         yield
     except FactsError as error:
-        raise AskError(f"{path}: {error}") from None
+        raise AskError(f"{path}: {_quotable(str(error))}") from None
     except FileNotFoundError as error:
         raise AskError(f"{describe_unreadable(path, error)}{hint}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -16,10 +16,12 @@ from headgate.decision.explain.explain import smallest_fixes
 from headgate.decision.types import Fix, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RequestDecided, RequestFiled, RoleAssigned
-from headgate.facts.ids import RequestId, ResourceId
-from headgate.facts.snapshot import AccessRequest
+from headgate.facts.ids import PrincipalId, RequestId, ResourceId
+from headgate.facts.snapshot import AccessRequest, Snapshot
 
 _OPEN = "requested"
+_MOST_OPEN = 100
+"""The most open requests of one author: each list of requests finds the fixes of all open ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class FileRequest:
         if unknown:
             raise InvalidError(unknown)
         view.free_id(self.request)
+        _require_few(view.facts, view.caller.principal)
         asked = AccessRequest(view.caller.principal, self.action, self.resource, _OPEN)
         if _is_allowed(view, asked):
             raise InvalidError(
@@ -87,22 +90,43 @@ class ApproveRequest:
 
 @dataclass(frozen=True, slots=True)
 class RejectRequest:
-    """Reject a request."""
+    """Reject a request, or withdraw a request of the caller."""
 
     request: RequestId
     name: str = "request.reject"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Require the privilege to make one of the smallest assignments that would allow it."""
-        _for_the_caller(view, self.request)
+        """Require the privilege to make one of the smallest assignments that would allow it, or a request of the caller."""
+        if not _is_own(view, self.request):
+            _for_the_caller(view, self.request)
         return CommandEffect((RequestDecided(self.request, "rejected"),))
 
 
 def open_requests(view: CommandContext) -> Iterator[RequestId]:
     """Yield the requests that the caller could approve, at least in part."""
+    is_fixable = dict[AccessRequest, bool]()
     for id, asked in view.facts.requests.items():
-        if asked.state == _OPEN and _find_assignable_fix(view, id, asked):
+        if asked.state == _OPEN and asked not in is_fixable:
+            is_fixable[asked] = bool(_find_assignable_fix(view, id, asked))
+        if is_fixable.get(asked):
             yield id
+
+
+def _require_few(facts: Snapshot, author: PrincipalId) -> None:
+    held = sum(each.author == author and each.state == _OPEN for each in facts.requests.values())
+    if held >= _MOST_OPEN:
+        raise InvalidError(
+            f"you have {_MOST_OPEN} open access requests, which is the limit; withdraw one with `headgate request reject`, "
+            "or wait until one is approved or rejected"
+        )
+
+
+def _is_own(view: CommandContext, request: RequestId) -> bool:
+    """Whether the request is an open one of the caller itself, neither of a run nor of a token that is limited."""
+    asked, caller = view.facts.requests.get(request), view.caller
+    if asked is None or asked.state != _OPEN or caller is None or asked.author != caller.principal:
+        return False
+    return caller.run is None and not is_narrowed(view.facts, caller)
 
 
 def _for_the_caller(view: CommandContext, request: RequestId) -> tuple[AccessRequest, tuple[RoleAssigned, ...]]:

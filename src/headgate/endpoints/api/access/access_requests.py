@@ -132,7 +132,7 @@ def approve_access_request(request: Called, body: AccessRequestApproval, write: 
 
 @router.post("/requests/{request}/reject", **DONE, **document_actions("assignment.add"))
 def reject_access_request(request: Called, write: Writes) -> dict[str, Any]:
-    """Reject an access request."""
+    """Reject an access request, or withdraw one of the caller."""
     return write.execute(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
 
 
