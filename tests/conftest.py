@@ -14,6 +14,11 @@ import pytest
 from httpx import create_ssl_context
 from typer.main import get_command
 
+from headgate.control.kernel.log_follower import LogFollower
+from headgate.control.kernel.ports import LogWrite
+from headgate.decision.evaluator import Answers
+from headgate.facts.consistency import find_inconsistency
+from headgate.facts.fold import apply
 from headgate.facts.ids import ResourceId
 from headgate.lake.metadata_files import MetadataFile, MetadataFiles
 from headgate.spark.toolchain.errors import ToolchainError
@@ -168,6 +173,23 @@ def committed_tables() -> Iterator[None]:
         assert faults == {}
     elif IN_CI and written:
         pytest.fail(prepared, pytrace=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def consistent_changes() -> Iterator[None]:
+    """Check that every change that the control plane writes in this process is consistent: only then can an export be read."""
+    append = LogFollower.append
+
+    def checked(follower: LogFollower, draft: LogWrite, engine: Answers) -> None:
+        facts = follower.followed.engine.facts
+        append(follower, draft, engine)  # raises an error if the draft was decided on older facts
+        for change in draft.changes:
+            assert find_inconsistency(facts, change) is None, change
+            facts = apply(facts, change)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LogFollower, "append", checked)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,7 @@
 """The client of the API names exactly the object that the user wrote."""
 
+import os
+
 import pytest
 
 from headgate.cli.client import api_path, stored_credential
@@ -19,6 +21,18 @@ def test_a_name_that_would_lead_to_another_object_is_refused(name: str) -> None:
 )
 def test_a_name_stays_one_part_of_the_path(name: str, path: str) -> None:
     assert api_path("users", name) == path
+
+
+@pytest.mark.parametrize("token", ["hgt.one two", "hgt.one\n", "hgt.\u00e9", "\x00"])
+def test_a_token_that_no_header_can_contain_is_refused_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setattr(os, "environ", {"HEADGATE_TOKEN": token})
+
+    with pytest.raises(ApiError, match="HEADGATE_TOKEN contains a space, a line break or another character") as caught:
+        stored_credential()
+
+    assert token not in str(caught.value)
 
 
 def test_an_empty_token_is_refused_and_does_not_become_the_owner(monkeypatch: pytest.MonkeyPatch) -> None:

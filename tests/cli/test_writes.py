@@ -14,8 +14,17 @@ def test_a_dry_run_prints_the_gained_actions_by_name_and_changes_nothing(on_lake
     said = on_lake.run("ann", *GIVE, "--dry-run")
 
     assert any("zed" in line and "lake.raw" in line and "database.create_table" in line for line in said.splitlines())
+    assert "would be assigned: editor on lake.raw to zed without an end" in said
     assert "dry run: nothing was changed; 1 change would be made" in said
     assert "zed" not in on_lake.run("owner", "assignment", "list", "--resource", "lake.raw")
+
+
+def test_a_dry_run_shows_a_new_resource_by_its_name(on_lake: Commands) -> None:
+    said = on_lake.run("owner", "database", "create", "fresh", "--dry-run")
+
+    assert "fresh" in said
+    assert "r_" not in said
+    assert "opens" not in said
 
 
 def test_a_dry_run_without_an_effect_says_so(on_lake: Commands) -> None:

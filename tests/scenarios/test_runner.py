@@ -38,7 +38,7 @@ class TestAnUnknownWord:
             {},
             "a step has the kinds leave and clock; write one step for each",
         ),
-        "step without a kind": ([{}], "m see L", {}, "a step has no kind; write one of"),
+        "step without a kind": ([{}], "m see L", {}, "a step lacks the key that says what it does; add one of"),
         "action": ([], "m admire L", {}, "no action `admire` for the model `nekt`"),
         "type to create": ([], "m create workspace", {"type": "palace"}, "no type `palace`"),
         "type of a step": (

@@ -134,7 +134,8 @@ class TestASealedStore:
         empty = tmp_path_factory.mktemp("empty") / "log.pem"
 
         with pytest.raises(
-            StoreError, match=r"is sealed by the key `\w+`, which is not in the folder .*; copy the key files"
+            StoreError,
+            match=r"are signed \(sealed\) with the key `\w+`, which is not in the folder .*; copy the key files",
         ):
             open_stores(left, empty)
 
@@ -204,7 +205,7 @@ class TestALog:
             _append(stores, 3)
 
         assert _sealed(left) == [3, 4]
-        assert "give this user write access to its folder" in caplog.text
+        assert "give the user of this process write access to its folder" in caplog.text
 
     def test_a_log_that_was_restored_on_purpose_is_sealed_once_it_is_accepted(
         self, left: str | Path, key: Path, marks: HighWaterMarks

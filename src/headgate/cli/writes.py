@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from headgate.cli.client import ApiError, api_path, format_revision, send_request, send_write
-from headgate.cli.output import OutputFormat, note, print_table, say, write_json
+from headgate.cli.output import OutputFormat, format_time, note, print_table, say, write_json
 
 Answer = dict[str, Any]
 
@@ -42,11 +41,14 @@ def write(
     if options.output == "json":
         write_json(answer, indent=2)
     elif options.dry_run:
-        print_effects(answer.get("effects") or [], answer.get("pipelines") or [])
+        effects, changes = answer.get("effects") or [], answer.get("changes") or []
+        print_effects(effects, answer.get("pipelines") or [], _created_names(changes))
         if more := answer.get("more_effects"):
             say(f"{more} more effects are not shown")
-        changes = len(answer.get("changes") or ())
-        say(f"dry run: nothing was changed; {changes} {'change' if changes == 1 else 'changes'} would be made")
+        for line in _assignments(changes, {each["principal"]: each["name"] for each in effects}):
+            say(line)
+        count = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"
+        say(f"dry run: nothing was changed; {count} would be made")
     else:
         say(f"{done} ({format_revision(answer)})" if isinstance(done, str) else done(answer))
         if "warning" in answer:
@@ -54,17 +56,39 @@ def write(
     return None if options.dry_run else answer
 
 
-def print_effects(effects: Sequence[Mapping[str, Any]], pipelines: Sequence[Mapping[str, Any]]) -> None:
-    """Print which actions principals would lose and gain, and which pipelines would break or open."""
+def print_effects(
+    effects: Sequence[Mapping[str, Any]],
+    pipelines: Sequence[Mapping[str, Any]],
+    created: Mapping[str, str] | None = None,
+) -> None:
+    """Print which actions principals would lose and gain, and which pipelines would break or open.
+
+    `created` has the names of resources that do not exist yet, by id.
+    """
+    named = _Names(created or {})
     if effects:
-        print_table(("principal", "resource", "loses", "gains"), list(_rows(effects)))
+        print_table(("principal", "resource", "loses", "gains"), list(_rows(effects, named)))
     if pipelines:
-        print_table(("pipeline", "effect"), [(_resource_name(each["pipeline"]), _effect(each)) for each in pipelines])
+        print_table(("pipeline", "effect"), [(named(each["pipeline"]), _effect(each)) for each in pipelines])
     if not (effects or pipelines):
         say("no decision would change")
 
 
-def _rows(effects: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
+def _created_names(changes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    return {each["resource"]: each["name"] for each in changes if each["change"] == "ResourceCreated"}
+
+
+def _assignments(changes: Sequence[Mapping[str, Any]], subjects: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each assignment among the changes of a dry run; `subjects` has names of principals by id."""
+    named = _Names(_created_names(changes))
+    for each in changes:
+        if each["change"] == "RoleAssigned":
+            end = "without an end" if each["ends"] is None else f"until {format_time(each['ends'])}"
+            subject = subjects.get(each["subject"], each["subject"])
+            yield f"would be assigned: {each['role']} on {named(each['resource'])} to {subject} {end}"
+
+
+def _rows(effects: Sequence[Mapping[str, Any]], named: "_Names") -> Iterator[Sequence[str]]:
     """Yield one row for all resources on which a principal loses and gains the same actions."""
     alike: dict[tuple[str, str, str], list[str]] = {}
     for each in effects:
@@ -72,8 +96,8 @@ def _rows(effects: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
         alike.setdefault(key, []).append(each["resource"])
     for (name, lost, gained), resources in alike.items():
         rest = len(resources) - _NAMES
-        named = ", ".join(map(_resource_name, resources[:_NAMES]))
-        yield name, f"{named}{f' and {rest} more' if rest > 0 else ''}", lost, gained
+        shown = ", ".join(map(named, resources[:_NAMES]))
+        yield name, f"{shown}{f' and {rest} more' if rest > 0 else ''}", lost, gained
 
 
 def _actions(abilities: Sequence[Mapping[str, Any]]) -> str:
@@ -85,9 +109,21 @@ def _effect(pipeline: Mapping[str, Any]) -> str:
     return " and ".join(word for word in ("breaks", "opens") if pipeline[word])
 
 
-@cache
-def _resource_name(id: str) -> str:
-    """Return the name of a resource; its id if it does not exist yet, or the caller may not see it."""
+class _Names:
+    """The full names of resources, each requested once; the id of one that the caller may not see."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        """`known` has names by id."""
+        self._known = dict(known)
+
+    def __call__(self, id: str) -> str:
+        """Return the name of a resource."""
+        if id not in self._known:
+            self._known[id] = _full_name(id)
+        return self._known[id]
+
+
+def _full_name(id: str) -> str:
     with suppress(ApiError):
         return str(send_request("GET", api_path("resources", id))["name"])
     return id

@@ -84,7 +84,9 @@ def perform(world: World, step: JsonObject) -> World:
     """Return the world after one step. Raises `ScenarioError` for an unknown or refused step."""
     kinds = [key for key in step if key != "as"]
     if not kinds:
-        raise ScenarioError(f"a step has no kind; write one of {', '.join((*STEPS, _CLOCK, _CREATE))} in it")
+        raise ScenarioError(
+            f"a step lacks the key that says what it does; add one of {', '.join((*STEPS, _CLOCK, _CREATE))} to it"
+        )
     if len(kinds) > 1:
         raise ScenarioError(f"a step has the kinds {' and '.join(kinds)}; write one step for each")
     if kinds[0] not in (*STEPS, _CLOCK, _CREATE):

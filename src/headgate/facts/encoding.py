@@ -6,13 +6,17 @@ refused: facts that are only partly understood would lead to wrong decisions.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any, TypeAlias, cast
 
 from headgate.facts import changes as change_types
 from headgate.facts.changes import Change
+from headgate.facts.consistency import Inconsistency, find_inconsistency
+from headgate.facts.fold import apply
 from headgate.facts.history import HistoryEntry, State
 from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape, shape_of
+from headgate.facts.snapshot import Snapshot
 
 TAG = "change"
 """The key of a change's type. Not `type`: a resource's own type is a field of that name."""
@@ -21,6 +25,9 @@ ENTRY = "entry"
 """The key of an entry's revision, in the line before its changes."""
 
 FORMAT, VERSION = "headgate facts", 1
+
+_END_OF_TIME = 253_402_300_800.0
+"""The first second after the year 9999, in seconds since the epoch."""
 
 Json: TypeAlias = "bool | float | str | list[Json] | dict[str, Json] | None"
 
@@ -79,9 +86,9 @@ def decode(value: object) -> Change:
     fields = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else {}
     name = fields.pop(TAG, None)
     if not isinstance(name, str) or name not in _TYPES:
-        raise FactsError(
-            f"`{name}` is not a type of change that this version of Headgate knows; use the version that wrote the file"
-        )
+        meant = get_close_matches(str(name), _TYPES, n=1)
+        fix = f"did you mean `{meant[0]}`?" if meant else "use the version that wrote the file"
+        raise FactsError(f"`{name}` is not a type of change that this version of Headgate knows; {fix}")
     return cast("Change", _read(shape_of(_TYPES[name]), fields, name))
 
 
@@ -98,19 +105,18 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
 
     Raises `FactsError`, with the number of the line, if the file is invalid.
     """
-    numbered = enumerate(lines, start=1)
+    numbered = _filled_lines(lines)
     end = _revision(*next(numbered, (1, "")))
     state, begun = State().next_revision(end, None), False
     for number, line in numbered:
-        if line.strip():
-            value = _value(number, line)
-            if isinstance(value, dict) and ENTRY in value:
-                if begun:
-                    yield state
-                state = state.next_revision(*_entry(number, value, state.facts.revision if begun else 0))
-            else:
-                state = _apply(state, number, value)
-            begun = True
+        value = _value(number, line)
+        if isinstance(value, dict) and ENTRY in value:
+            if begun:
+                yield state
+            state = state.next_revision(*_entry(number, value, state.facts.revision if begun else 0))
+        else:
+            state = state.apply_change(_next_change(state.facts, number, value))
+        begun = True
     if state.facts.revision != end:
         raise FactsError(
             f"the last entry has revision {state.facts.revision}, but the first line states revision {end}; run `headgate facts export` again"
@@ -118,11 +124,19 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
     yield state
 
 
-def read_changes(lines: Iterable[str]) -> Iterator[Change]:
-    """Yield the changes of lines with one change each. Raises `FactsError`, with the number of the line, for any other."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield _change(number, _value(number, line))
+def read_changes(lines: Iterable[str], facts: Snapshot) -> Iterator[tuple[int, Change]]:
+    """Yield the number of each line with its change, which can be made on these facts after the changes before it.
+
+    Raises `FactsError`, with the number of the line, for any other line.
+    """
+    for number, line in _filled_lines(lines):
+        change = _next_change(facts, number, _value(number, line))
+        facts = apply(facts, change)
+        yield number, change
+
+
+def _filled_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def _revision(number: int, line: str) -> int:
@@ -157,30 +171,50 @@ def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, floa
             f"line {number}: the revision in `entry` is not a whole number above the previous revision, {before}; correct the line"
         )
     try:
-        return revision, cast("float", _scalar(float, at, "at"))
+        time = cast("float", _scalar(float, at, "at"))
+        _raise_if_not_seconds(time, "at")
     except FactsError as error:
         raise FactsError(f"line {number}: {error}") from error
+    return revision, time
 
 
-def _apply(state: State, number: int, value: Json) -> State:
-    change = _change(number, value)
-    try:
-        return state.apply_change(change)
-    except KeyError as error:
-        raise FactsError(
-            f"line {number}: the change refers to `{error.args[0]}`, which no earlier line creates; correct the line, or create it in an earlier line"
-        ) from error
-
-
-def _change(number: int, value: Json) -> Change:
+def _next_change(facts: Snapshot, number: int, value: Json) -> Change:
     try:
         change = decode(value)
+        _raise_for_meaningless(change)
     except FactsError as error:
         raise FactsError(f"line {number}: {error}") from error
+    wrong = find_inconsistency(facts, change)
+    if wrong is not None:
+        raise FactsError(f"line {number}: {wrong.text}; {_fix(facts, wrong)}")
+    return change
+
+
+def _raise_for_meaningless(change: Change) -> None:
+    """Raise `FactsError` for a value that has the right type but cannot be meant."""
     if isinstance(change, change_types.PrincipalAdded) and change.kind not in change_types.PRINCIPAL_KINDS:
         kinds = " or ".join(f"`{each}`" for each in change_types.PRINCIPAL_KINDS)
-        raise FactsError(f"line {number}: no principal can have the kind `{change.kind}`; write {kinds}")
-    return change
+        raise FactsError(f"no principal can have the kind `{change.kind}`; write {kinds}")
+    for field in ("starts", "ends"):
+        _raise_if_not_seconds(getattr(change, field, None), field)
+
+
+def _raise_if_not_seconds(time: float | None, field: str) -> None:
+    if time is not None and not 0 <= time < _END_OF_TIME:
+        raise FactsError(
+            f"`{field}` is not between 1970 and the year 9999; write the time in seconds since the epoch, not in milliseconds"
+        )
+
+
+def _fix(facts: Snapshot, wrong: Inconsistency) -> str:
+    if not wrong.is_unknown:
+        return "correct the line, or remove it"
+    named = facts.find(wrong.id.split("."))
+    if named is not None:
+        return f"write `{named.id}`, the id of the resource of this name"
+    known = {*facts.principals, *facts.groups, *facts.resources, *facts.tokens, *facts.custom_roles}
+    meant = get_close_matches(wrong.id, known, n=1)
+    return f"did you mean `{meant[0]}`?" if meant else "correct the line, or create what it names in an earlier line"
 
 
 def _value(number: int, line: str) -> Json:

@@ -75,7 +75,7 @@ def _check_time(snapshot: Snapshot, now: int) -> None:
         )
     if snapshot.timestamp_ms < now - _DAY_MS:
         raise InvalidMetadataError(
-            f"the `timestamp-ms` of the new snapshot {snapshot.snapshot_id} is more than a day ago; write the snapshot again"
+            f"the `timestamp-ms` of the new snapshot {snapshot.snapshot_id} is more than a day ago; correct the clock of the machine that wrote the snapshot, or repeat the write"
         )
 
 
@@ -115,5 +115,5 @@ def _require_times(times: Iterable[int]) -> None:
         # Java's 64-bit numbers wrap around.
         if (later - earlier + _HALF) % (2 * _HALF) - _HALF < -_MINUTE_MS:
             raise InvalidMetadataError(
-                "the entries of `snapshot-log` or `metadata-log` of the table are more than one minute out of order; order the entries by time"
+                "the entries of `snapshot-log` or `metadata-log` of the table are more than one minute out of order; sort the entries by their `timestamp-ms`"
             )

@@ -28,7 +28,7 @@ class FolderLock:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(
-                f"the data folder `{folder}` cannot be written ({error.strerror}); give this user write access to it, or choose "
+                f"the data folder `{folder}` cannot be written ({error.strerror}); give the user of this process write access to it, or choose "
                 "another data folder"
             ) from error
         try:

@@ -63,8 +63,8 @@ class HighWaterMarks:
                 os.close(lock)
         except OSError as error:
             raise StoreError(
-                f"the newest seals of the logs cannot be written to `{self.file}` ({error.strerror}); give this user write access to its "
-                "folder"
+                f"the newest seals of the logs cannot be written to `{self.file}` ({error.strerror}); give the user of this process write access to "
+                "its folder, and check that the disk has space"
             ) from error
 
     def _put(self, marks: Mapping[ResourceId, Seal]) -> None:

@@ -110,6 +110,6 @@ def _require_no_foreign_seals(database: Database, file: Path) -> None:
     found = list(dict.fromkeys(row.key for row in database.rows(newest_first)))
     if found and KnownKeys.read_beside(file).keys.keys().isdisjoint(found):
         raise StoreError(
-            f"the store is sealed by the key `{found[0]}`, which is not in the folder `{file.parent}`; copy the "
+            f"the logs of the store are signed (sealed) with the key `{found[0]}`, which is not in the folder `{file.parent}`; copy the "
             "key files of the deployment into that folder, or, if that key is lost, create a new one with `headgate log rotate-key`"
         )

@@ -87,8 +87,8 @@ def require_known(seal: Seal, known: KnownKeys) -> None:
         )
     if not seal.is_made_by(known):
         raise StoreError(
-            f"revision {seal.revision} of the log `{seal.log}` has a forged seal, which the key `{seal.key}` did not sign; "
-            "restore a backup from before the damage"
+            f"revision {seal.revision} of the log `{seal.log}` has a forged seal: the key `{seal.key}` did not sign it; "
+            "the log was altered, so restore a backup from before that"
         )
 
 

@@ -64,5 +64,15 @@ def test_a_denial_reports_that_the_subject_may_not_see_the_resource(explain: Ask
     assert "  sam may not see `lake.raw`\n" in explain("database.describe", "lake.raw", "--principal", "sam")
 
 
+def test_an_allow_states_when_the_access_ends(explain: Ask, world: DeploymentHarness) -> None:
+    tim = world.add("tim")
+    body = {"subject": tim, "role": "viewer", "resource": "lake.raw", "ends": 4102444800.0}
+    assert world.call("owner", "POST", "/assignments", body).status_code == 201
+
+    told = explain("database.describe", "lake.raw", "--principal", "tim")
+
+    assert "tim was assigned viewer on lake.raw, until 2100-01-01 00:00:00+00:00" in told
+
+
 def test_an_allow_names_the_assignment_that_gives_it(explain: Ask) -> None:
     assert "vic was assigned viewer on lake.raw" in explain("database.describe", "lake.raw", "--principal", "vic")

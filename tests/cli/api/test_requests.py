@@ -31,6 +31,12 @@ def test_a_request_for_a_hidden_resource_names_no_approver(on_lake: Commands) ->
     assert "next: `headgate request list`" in said
 
 
+def test_a_request_that_no_user_can_approve_is_created_with_a_warning(on_lake: Commands) -> None:
+    said = on_lake.run("vic", "request", "create", "table.select", "lake.raw", "--purpose", "to know")
+
+    assert "warning: no user can approve it now, because no role assignment that a user can make would allow it" in said
+
+
 def test_a_request_is_listed_shown_approved_until_a_time_and_gives_the_role(on_lake: Commands) -> None:
     id = str(json.loads(on_lake.data("vic", "request", "create", *WISH, "-o", "json"))["id"])
     assert id in on_lake.run("vic", "request", "list", "--own")

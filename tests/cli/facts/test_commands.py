@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.facts.changes import Change, PrincipalExpires, TokenIssued
+from headgate.facts.changes import Change, PrincipalExpires, RoleRevoked, TokenIssued
 from headgate.facts.encoding import encode
-from headgate.facts.ids import TokenId
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from tests.cli.facts_file import written
 from tests.fakes.small_organization import FLIGHTS, MEMBER, OTHER, PLANES, RAW, SECRET, assigned
 
@@ -135,6 +136,17 @@ class TestWhatCannotBeAsked:
         assert "no principal, token or run has the id `Zoe Zoom`; a facts file has no names of principals;" in said
         assert "`headgate api GET /api/v1/users` shows the id of each user" in said
 
+    def test_a_folder_in_place_of_a_facts_file_names_the_command_that_exports_one(self, tmp_path: Path) -> None:
+        result = asked("check", tmp_path, "table.select", FLIGHTS, "--principal", MEMBER)
+
+        assert result.exit_code == 2
+        assert f"`headgate facts export {tmp_path}` writes its facts file" in result.stderr
+
+    def test_a_facts_file_may_begin_with_a_byte_order_mark(self, file: Path) -> None:
+        file.write_text(file.read_text(), encoding="utf-8-sig")
+
+        assert asked("check", file, "table.select", FLIGHTS, "--principal", MEMBER).exit_code == 0
+
     def test_a_file_that_is_no_facts_file_is_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "facts.jsonl"
         file.write_text("{}\n")
@@ -225,6 +237,15 @@ class TestExplain:
             "└── member was assigned viewer on lake.raw",
         ]
 
+    def test_facts_explain_prints_when_the_access_ends(self, tmp_path: Path) -> None:
+        file = written(tmp_path, assigned(MEMBER, "editor", FLIGHTS, ends=4102444800.0))
+        words = ("explain", file, "table.insert", FLIGHTS, "--principal", MEMBER)
+
+        assert asked(*words).output.splitlines()[1:] == [
+            "└── member was assigned editor on lake.raw.flights, until 2100-01-01 00:00:00+00:00"
+        ]
+        assert [each["ends"] for each in answer(asked(*words, "--output", "json"))["paths"]] == [4102444800.0]
+
     def test_facts_explain_prints_each_of_the_weakest_tables_of_a_pipeline(self, ask: Ask) -> None:
         result = ask("explain", "query.describe", "delays", "--principal", MEMBER)
 
@@ -249,7 +270,7 @@ class TestExplain:
 
         assert result.output.splitlines()[1:] == [
             "├── the access model requires `self.built_in is not true`, and this condition does not hold",
-            "└── no role assignment would allow it",
+            "└── no role assignment that a user can make would allow it",
         ]
 
     @pytest.mark.parametrize(
@@ -332,6 +353,31 @@ class TestWhatIf:
         changes.write_text('{"change": "ResourceDeleted", "resource": "t"}\n{"change": "RoleRevoked"}')
         assert ask("what-if", changes).exit_code == 2
 
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (assigned(MEMBER, "viewr", RAW), "line 1: the access model `nekt` has no role `viewr`; did you mean `viewer`?"),
+            (replace(assigned(MEMBER, "viewer", RAW), model="nekto"), "line 1: no access model `nekto` is in force; write one of `nekt`"),
+            (assigned(PrincipalId("membre"), "viewer", RAW), "line 1: no subject has the id `membre`; did you mean `member`?"),
+            (assigned(MEMBER, "viewer", ResourceId("lake.raw")), "line 1: no resource has the id `lake.raw`; write `raw`, the id of the resource of this name"),
+            (RoleRevoked(MEMBER, "editor", RAW), "line 1: `member` was not assigned the role `editor` on `raw`; "),
+        ],
+    )  # fmt: skip
+    def test_facts_what_if_refuses_a_change_that_could_have_no_effect(
+        self, ask: Ask, tmp_path: Path, change: Change, message: str
+    ) -> None:
+        result = ask("what-if", proposed(tmp_path, change))
+
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        assert message in result.stderr
+
+    def test_facts_what_if_refuses_a_file_without_changes(self, ask: Ask, tmp_path: Path) -> None:
+        result = ask("what-if", proposed(tmp_path))
+
+        assert result.exit_code == 2
+        assert "has no changes; write one change as JSON on each line" in result.stderr
+
     def test_facts_what_if_refuses_a_change_of_a_missing_principal(self, ask: Ask, tmp_path: Path) -> None:
         changes = tmp_path / "changes.jsonl"
         changes.write_text('{"change": "PrincipalExpires", "principal": "p_gone", "ends": 1}\n')
@@ -339,7 +385,7 @@ class TestWhatIf:
         result = ask("what-if", changes)
 
         assert result.exit_code == 2
-        assert "refers to `p_gone`, which the facts file does not contain" in result.stderr
+        assert "line 1: no principal has the id `p_gone`" in result.stderr
 
 
 class TestTheDifference:

@@ -33,7 +33,7 @@ def test_a_move_of_a_team_is_refused_if_the_caller_gains_on_a_product_that_belon
     world.refuse(
         MoveResource(INNER, OTHER),
         InvalidError,
-        "you would gain the role `ACCESS_ADD` by this change, on the resource, below it, or on a resource that belongs to it",
+        "the change would also give you the role `ACCESS_ADD`, on the resource or on one that gets its roles from it",
         by=ANN,
     )
 

@@ -250,7 +250,7 @@ class TestServicePrincipals:
         unknown = CreateServicePrincipal(NEW, "new", scope="galaxy")
         datamesh().refuse(unknown, InvalidError, "no scope `galaxy`; its scopes are organization, team, team_read")
         both = CreateServicePrincipal(NEW, "new", "owner", "organization")
-        datamesh().refuse(both, InvalidError, "cannot have both a role and a scope")
+        datamesh().refuse(both, InvalidError, "gets its access either from `role` or from `scope`")
 
     def test_a_service_principal_needs_a_new_id(self) -> None:
         onehouse().refuse(CreateServicePrincipal(BOT, "bot"), AlreadyExistsError, by=FOUNDER)

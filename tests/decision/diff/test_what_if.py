@@ -265,6 +265,14 @@ class TestAPipeline:
         assert not effect.breaks
         assert DecisionChange(MEMBER, Ability("source.describe"), LOAD, allowed=True) in effect.gained
 
+    def test_a_created_database_is_not_a_pipeline(self) -> None:
+        created = ResourceCreated(ResourceId("new"), "database", LAKE, "new")
+
+        found = foreseen(snapshot(), created)
+
+        assert found.effects
+        assert found.pipelines == ()
+
     def test_a_change_that_decides_nothing_has_no_impact_on_pipelines(self) -> None:
         assert foreseen(snapshot(), AttributesSet(FLIGHTS, {"color": ("red",)})) == Impact((), ())
 

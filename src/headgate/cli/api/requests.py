@@ -1,5 +1,6 @@
 """`headgate request`: requests of access to a resource, and the decisions on them."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -56,8 +57,7 @@ def create_request(
     body = {"action": action, "resource": resource, "purpose": purpose}
     answer = write(options, "POST", "/requests", lambda made: f"request {made['id']} is created", body=body)
     if answer is not None and output == "table":
-        for fix in _fixes(action, resource):
-            note(f"it can be approved with {fix_text(fix)}")
+        _note_fixes(action, resource)
         note("next: `headgate request list` shows whether it is approved")
 
 
@@ -130,9 +130,20 @@ def _assignments_for(request: str, author: str) -> dict[str, dict[str, Any]]:
     return {}
 
 
-def _fixes(action: str, resource: str) -> list[dict[str, Any]]:
-    """Return the assignments that would allow the action, if the caller may see the resource; else none."""
-    with suppress(ApiError):
+def _note_fixes(action: str, resource: str) -> None:
+    """Print the assignments that would allow the action, and the users that can make them, if the caller may see the resource."""
+    from headgate.control.questions.messages import NO_FIX
+
+    try:
         found = send_request("POST", "/questions/explain", body={"action": action, "resource": resource})
-        return list(found["fixes"])
-    return []
+    except ApiError:
+        return
+    for fix in found["fixes"]:
+        note(f"it can be approved with {fix_text(fix)}")
+    if not found["fixes"] and _may_see(found):
+        note(f"warning: no user can approve it now, because {NO_FIX}; check the action and the resource")
+
+
+def _may_see(explained: Mapping[str, Any]) -> bool:
+    missing = explained["missing"]
+    return bool(missing) and missing["code"] != "no-resource"

@@ -26,8 +26,8 @@ def print_grid(people: list[Person], tried: list[Result]) -> None:
 
 
 def print_refusals(people: list[Person], tried: list[Result]) -> None:
-    """Print each refusal as the person sees it, and the smallest assignment that would allow the action, as the owner sees it."""
-    say("\nwhy not: the text of each refusal, and the assignment that would allow the action")
+    """Print each refusal as the person sees it, and the smallest assignments that would allow the action, as the owner sees them."""
+    say("\nwhy not: the text of each refusal, and the assignments that would allow the action")
     for thing in dict.fromkeys(each.thing for each in tried):
         same: dict[tuple[str, str], list[str]] = {}
         for each in tried:

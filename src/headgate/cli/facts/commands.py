@@ -201,17 +201,11 @@ def what_if(
     """
     from headgate.cli.facts.facts_file import changes_of, opened
     from headgate.cli.facts.impact import print_consequences
-    from headgate.cli.facts.options import AskError
-    from headgate.decision.diff.what_if import analyze_changes as foreseen
+    from headgate.decision.diff.what_if import analyze_changes
 
     on = On(at, revision, model_file or (), engine, output)
-    moment, proposed = opened(facts, on), changes_of(changes)
-    try:
-        found = foreseen(moment.answers, proposed, moment.now)
-    except KeyError as error:
-        raise AskError(
-            f"a change in `{changes}` refers to `{error.args[0]}`, which the facts file does not contain; correct the id"
-        ) from None
+    moment = opened(facts, on)
+    found = analyze_changes(moment.answers, changes_of(changes, moment.answers), moment.now)
     print_consequences(moment.answers.facts, found, json=on.json)
     return 0
 

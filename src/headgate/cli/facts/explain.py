@@ -11,10 +11,10 @@ from headgate.cli.facts.facts_file import opened
 from headgate.cli.facts.names import caller_of, name_text, question_of, resource_of
 from headgate.cli.facts.options import AskError, On, With
 from headgate.cli.facts.output import decision_json, format_verdict, print_json
-from headgate.cli.output import print_drawing, say
+from headgate.cli.output import format_time, note, print_drawing, say
 from headgate.control.questions.messages import NO_FIX, denial_text, hidden_text
 from headgate.decision.diff.compare import EvaluatedSide
-from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.explain.explain import explain, find_end, smallest_fixes
 from headgate.decision.reference import decide
 from headgate.decision.types import DenyReason, Explanation, Fix, GrantPath, Question, RequiredAssignment
 from headgate.facts.ids import ResourceId
@@ -68,6 +68,9 @@ def _print_hidden(name: str, found: Explanation, *, json: bool) -> None:
         print_json({"allowed": False, "name": name, "revision": found.decision.revision, "message": text})
     else:
         say(text)
+        note(
+            "this is the answer that the principal gets, for a hidden name and for a missing one; `--reveal` shows the reason"
+        )
 
 
 def _tree(facts: Snapshot, found: Explanation) -> Tree:
@@ -117,6 +120,8 @@ def _way(facts: Snapshot, way: GrantPath, roles: Iterable[str]) -> Iterator[str]
     yield f", which gives {', '.join(given)}" if given else ""
     yield f" (limited by {name_text(facts, way.weakest)}, where the role is weakest)" if way.weakest else ""
     yield f", for {way.reason}" if way.reason else ""
+    end = find_end(facts, way)
+    yield f", until {format_time(end)}" if end is not None else ""
 
 
 def _needed(facts: Snapshot, fix: Fix, needed: RequiredAssignment) -> str:
@@ -143,6 +148,7 @@ def _path_json(facts: Snapshot, path: GrantPath) -> dict[str, Any]:
         "assigned_on": name_text(facts, path.assigned_on),
         "weakest": name_text(facts, path.weakest) if path.weakest else None,
         "reason": path.reason,
+        "ends": find_end(facts, path),
     }
 
 

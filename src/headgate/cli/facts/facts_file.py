@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from headgate.cli.errors import describe_unreadable
+from headgate.cli.facts.names import suggest
 from headgate.cli.facts.options import AskError, On
 from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
@@ -22,8 +23,9 @@ from headgate.decision.context import Models
 from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
-from headgate.facts.changes import Change
+from headgate.facts.changes import Change, RoleAssigned
 from headgate.facts.encoding import FactsError, read_changes, read_history
+from headgate.facts.fold import fold
 from headgate.facts.history import State
 from headgate.facts.snapshot import Snapshot
 from headgate.model.load import load_model
@@ -31,6 +33,8 @@ from headgate.model.model import Model
 from headgate.model.vocabulary import MODELS
 
 _PACKAGE = files("headgate.model")
+_UTF_8 = "utf-8-sig"
+"""The encoding of facts files; some editors write a byte order mark."""
 _MOST_NOTES = 10
 """The most notes about roles that give nothing."""
 
@@ -48,7 +52,7 @@ def opened(path: Path, on: On) -> EvaluatedSide:
 
 def state_of(path: Path, revision: int | None) -> State:
     """Return the state at a revision of a facts file, or at its last revision. Raises `AskError` if it cannot be read."""
-    with _reading(path, ", or write a facts file with `headgate facts export`"), path.open(encoding="utf-8") as lines:
+    with _reading(path, ", or write a facts file with `headgate facts export`"), path.open(encoding=_UTF_8) as lines:
         states = read_history(lines)
         return deque(states, maxlen=1).pop() if revision is None else state_at(states, revision)
 
@@ -123,10 +127,29 @@ def read_model_file(path: Path) -> Model:
     return load_model(text, shipped_vocabulary(), str(path), CONDITIONS)
 
 
-def changes_of(path: Path) -> tuple[Change, ...]:
-    """Return the changes of a file, one on each line. Raises `AskError` if it cannot be read."""
-    with _reading(path), path.open(encoding="utf-8") as lines:
-        return tuple(read_changes(lines))
+def changes_of(path: Path, answers: Answers) -> tuple[Change, ...]:
+    """Return the changes of a file, one on each line, that are to follow the facts.
+
+    Raises `AskError` if the file cannot be read, has no change, or has one that could have no effect, with its line.
+    """
+    with _reading(path), path.open(encoding=_UTF_8) as lines:
+        numbered = tuple(read_changes(lines, answers.facts))
+    if not numbered:
+        raise AskError(f"`{path}` has no changes; write one change as JSON on each line, as in a facts file")
+    changes = tuple(change for _, change in numbered)
+    after = fold(answers.facts, changes, answers.facts.revision)
+    for number, change in numbered:
+        if isinstance(change, RoleAssigned) and not _has_role(after, answers.models.get(change.model), change.role):
+            raise AskError(f"{path}: line {number}: {_quotable(_unknown_role(answers.models, after, change))}")
+    return changes
+
+
+def _unknown_role(models: Models, facts: Snapshot, change: RoleAssigned) -> str:
+    model = models.get(change.model)
+    if model is None:
+        return f"no access model `{change.model}` is in force; write one of {', '.join(f'`{each}`' for each in models)}"
+    meant = suggest(change.role, {*model.roles, *(facts.custom_roles if model.custom_roles is not None else ())})
+    return f"the access model `{model.name}` has no role `{change.role}`{meant or '; correct the role'}"
 
 
 @contextmanager
@@ -138,6 +161,10 @@ def _reading(path: Path, hint: str = "") -> Iterator[None]:
         raise AskError(f"{path}: {_quotable(str(error))}") from None
     except FileNotFoundError as error:
         raise AskError(f"{describe_unreadable(path, error)}{hint}") from None
+    except IsADirectoryError:
+        raise AskError(
+            f"`{path}` is a folder, not a file; if it is a data folder, `headgate facts export {path}` writes its facts file"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise AskError(describe_unreadable(path, error)) from None
 

@@ -23,7 +23,9 @@ def resource_of(facts: Snapshot, name: str) -> ResourceId:
         return ResourceId(name) if ResourceId(name) in ids else ids[0]
     if not ids:
         names = {name_text(facts, id) for id in facts.resources}
-        raise AskError(f"the facts file has no resource `{name}`{_meant(name, {*names, *facts.resources}) or _CORRECT}")
+        raise AskError(
+            f"the facts file has no resource `{name}`{suggest(name, {*names, *facts.resources}) or _CORRECT}"
+        )
     raise AskError(
         f"several resources have the name `{name}`; pass the id of one: {', '.join(f'`{id}`' for id in ids)}"
     )
@@ -44,7 +46,7 @@ def caller_of(facts: Snapshot, name: str) -> Caller:
     if run is not None:
         return Caller(run.run_as, run=RunId(name))
     if name not in facts.principals and name not in facts.resources:
-        hint = _meant(name, facts.principals) or f"; {_NO_NAMES}"
+        hint = suggest(name, facts.principals) or f"; {_NO_NAMES}"
         raise AskError(f"no principal, token or run has the id `{name}`{hint}")
     return Caller(PrincipalId(name))
 
@@ -54,7 +56,7 @@ def action_of(models: Models, name: str) -> str:
     known = {action for model in models.values() for type in model.types for action in model.actions_on(type)}
     if name not in known | ASSIGNING.keys():
         raise AskError(
-            f"no access model of the facts file has an action `{name}`{_meant(name, known | ASSIGNING.keys()) or _CORRECT}"
+            f"no access model of the facts file has an action `{name}`{suggest(name, known | ASSIGNING.keys()) or _CORRECT}"
         )
     return name
 
@@ -98,10 +100,11 @@ def _subject_of(facts: Snapshot, name: str) -> SubjectId:
 def _role_of(models: Models, facts: Snapshot, name: str | None) -> str | None:
     known = {*facts.custom_roles, *(role for model in models.values() for role in model.roles)}
     if name is not None and name not in known:
-        raise AskError(f"no access model of the facts file has a role `{name}`{_meant(name, known) or _CORRECT}")
+        raise AskError(f"no access model of the facts file has a role `{name}`{suggest(name, known) or _CORRECT}")
     return name
 
 
-def _meant(name: str, known: Collection[str]) -> str:
+def suggest(name: str, known: Collection[str]) -> str:
+    """Return the end of a message that suggests the most similar of the known names; empty if none is similar."""
     close = get_close_matches(name, known, n=1)
     return f"; did you mean `{close[0]}`?" if close else ""

@@ -25,7 +25,7 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME|+30d",
-        help="the time of the decision (ISO 8601, UTC), or an offset to it in days, hours or minutes (d, h, m)",
+        help="the time for which to decide, for example 2026-11-21T09:00 (UTC), or an offset such as +30d, -2h or +15m: from now, or with `--revision` from the time when that revision was written",
     ),
 ]
 AtRevision = Annotated[

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headgate.cli.facts.names import name_text
-from headgate.cli.output import say, write_json
+from headgate.cli.output import note, say, write_json
 from headgate.decision.types import Decision
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -52,12 +52,17 @@ def print_resources(facts: Snapshot, ids: Iterable[ResourceId], *, json: bool) -
         return
     for name, _ in found:
         say(name)
+    if not found:
+        note("there is no resource on which the principal may do this action")
 
 
 def print_people(ids: Iterable[PrincipalId], *, json: bool) -> None:
     """Print the ids of principals, sorted."""
+    found = sorted(ids)
     if json:
-        print_json(sorted(ids))
+        print_json(found)
         return
-    for id in sorted(ids):
+    for id in found:
         say(id)
+    if not found:
+        note("no principal may do this action on the resource")

@@ -132,10 +132,16 @@ def _is_own(view: CommandContext, request: RequestId) -> bool:
 def _for_the_caller(view: CommandContext, request: RequestId) -> tuple[AccessRequest, tuple[RoleAssigned, ...]]:
     """Return a request and the assignments that the caller could make for it.
 
-    Raises `NotFoundError` alike for a missing request and for one that the caller cannot approve.
+    Raises `NotFoundError` alike for a missing request and for one that the caller cannot approve, and `InvalidError` for
+    one that the caller created and cannot approve.
     """
     asked = view.facts.requests.get(request)
     missing = _find_assignable_fix(view, request, asked) if asked and asked.state == _OPEN else ()
+    if not missing and _is_own(view, request):
+        raise InvalidError(
+            f"you created the request `{request}`, and only another user may approve it; wait, or withdraw it with "
+            "`headgate request reject`"
+        )
     if asked is None or not missing:
         raise NotFoundError(
             f"there is no open request `{request}` that you may approve or reject; `headgate request list` "

@@ -51,7 +51,7 @@ class Vault:
             secret: dict[str, str] = json.loads(AESGCM(key).decrypt(nonce, encrypted, connection.encode()))
         except (InvalidTag, KeyError, ValueError):
             raise VaultError(
-                "the stored secret cannot be decrypted, because its stored form is damaged or was altered; enter the secret again"
+                "the secret of the connection cannot be decrypted, because its stored form is damaged or was altered; update the connection with its secret"
             ) from None
         return secret
 

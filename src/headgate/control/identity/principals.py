@@ -161,7 +161,9 @@ class CreateServicePrincipal:
         if self.role is not None or self.scope not in model.scopes:
             scopes = ", ".join(model.scopes) or "none"
             if self.role is not None:
-                raise InvalidError("a service principal cannot have both a role and a scope; leave one of them out")
+                raise InvalidError(
+                    "a service principal gets its access either from `role` or from `scope`; send only one of them"
+                )
             raise InvalidError(f"the access model `{model.name}` has no scope `{self.scope}`; its scopes are {scopes}")
         roles = model.scopes[self.scope]
         return {each.id: roles[each.type] for each in (place, view.target(view.root)) if each.type in roles}

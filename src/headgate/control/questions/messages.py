@@ -84,7 +84,7 @@ def split_request_link(text: str) -> tuple[str, str | None]:
     return (refusal, rest.split()[0]) if found and rest.strip() else (text, None)
 
 
-NO_FIX = "no role assignment would allow it"
+NO_FIX = "no role assignment that a user can make would allow it"
 
 
 def denial_text(facts: Snapshot, missing: DenyReason, who: str = "you") -> str:

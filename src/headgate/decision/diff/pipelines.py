@@ -32,9 +32,14 @@ def find_touching_pipelines(
     return {id for facts in sides for each in concerned for id in _find_touching(facts, each)}
 
 
-def find_rewritten_pipelines(changes: Iterable[Change]) -> set[ResourceId]:
-    """Return the resources that these changes create, or whose relations or run-as principal they set."""
-    return {each.resource for each in changes if isinstance(each, RelationsSet | ResourceCreated | RunAsSet)}
+def find_rewritten_pipelines(before: EvaluatedSide, after: EvaluatedSide, changes: Iterable[Change]) -> set[ResourceId]:
+    """Return the pipelines that these changes create, or whose relations or run-as principal they set."""
+    written = {each.resource for each in changes if isinstance(each, RelationsSet | ResourceCreated | RunAsSet)}
+    return {id for id in written if any(_is_pipeline(side.answers.facts, id) for side in (before, after))}
+
+
+def _is_pipeline(facts: Snapshot, id: ResourceId) -> bool:
+    return id in facts.run_as or (id in facts.resources and _declares(facts.resources[id]))
 
 
 def find_all_pipelines(facts: Snapshot) -> set[ResourceId]:

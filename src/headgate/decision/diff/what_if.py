@@ -35,5 +35,5 @@ def analyze_changes(answers: Answers, changes: Sequence[Change], now: float) -> 
         scopes += find_scopes(answers.models, before, facts, change)
     earlier, later = EvaluatedSide(answers, now), EvaluatedSide(answers.advance(changes, facts), now)
     found = compare(earlier, later, scopes)
-    pipelines = find_touching_pipelines(earlier, later, found) | find_rewritten_pipelines(changes)
+    pipelines = find_touching_pipelines(earlier, later, found) | find_rewritten_pipelines(earlier, later, changes)
     return Impact(found, pipeline_effects(earlier, later, found, pipelines))

@@ -5,9 +5,9 @@ from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.fixes import find_fixes
 from headgate.decision.reference import decide
-from headgate.decision.types import Decision, DenyReason, Explanation, Fix, Question
+from headgate.decision.types import Decision, DenyReason, Explanation, Fix, GrantPath, Question
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Resource, Snapshot
+from headgate.facts.snapshot import NOTHING_HELD, Resource, Snapshot
 
 
 def explain(
@@ -34,6 +34,12 @@ def smallest_fixes(
 ) -> tuple[Fix, ...]:
     """Return the smallest fixes, without a check of visibility: the recipient must be allowed to see them."""
     return find_fixes(answers or Engine(models, facts), question, now)
+
+
+def find_end(facts: Snapshot, path: GrantPath) -> float | None:
+    """Return when the assignment of a path ends (seconds since the epoch); None if it has no end, or is a relation."""
+    held = facts.assignments.get(path.subject, NOTHING_HELD).get((path.assigned_role, path.assigned_on, path.reason))
+    return held.ends if held else None
 
 
 def _list_concerned(asked: EvaluationContext) -> tuple[ResourceId, ...]:

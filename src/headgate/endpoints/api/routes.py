@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from functools import cache
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi.routing import iter_route_contexts
 from starlette.routing import BaseRoute
 
@@ -23,6 +23,7 @@ from headgate.endpoints.api.operations import audit, deployment, notifications, 
 from headgate.endpoints.api.pipelines import charts, lineage, pipelines, runs, triggers
 from headgate.endpoints.api.resources import aliases, connections, models, organizations, projects, resources
 from headgate.endpoints.api.sql import sql
+from headgate.endpoints.common.query_parameters import require_known_parameters
 from headgate.endpoints.common.route_metadata import operation_id
 
 _MODULES = (
@@ -64,7 +65,7 @@ def api_routes() -> Sequence[BaseRoute]:
     """Return all routes below `/api/v1`. They are created once for all deployments, because that takes a second."""
     router = APIRouter(generate_unique_id_function=operation_id)
     for module in _MODULES:
-        router.include_router(module.router, prefix="/api/v1")
+        router.include_router(module.router, prefix="/api/v1", dependencies=[Depends(require_known_parameters)])
     # Build all routes before they are returned: see the end of `http_application`, which does the same for the other routes.
     deque(iter_route_contexts(router.routes), maxlen=0)
     return router.routes

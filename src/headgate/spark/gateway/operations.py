@@ -192,8 +192,8 @@ class Operations:
         held = self._bytes[operation.principal]
         if held and held + operation.size > BYTES_PER_PRINCIPAL:
             raise ExhaustedError(
-                "your running statements are too large together "
-                f"(at most {BYTES_PER_PRINCIPAL // 1024 // 1024} MiB of SQL and DataFrames); wait for one of them to end"
+                "the SQL texts and DataFrame plans of your running statements are together larger than "
+                f"{BYTES_PER_PRINCIPAL // 1024 // 1024} MiB; wait for one of the statements to end"
             )
 
     def _is_unattended(self, operation: Operation) -> bool:

@@ -81,7 +81,10 @@ class TestApproving:
 
         assert [(each["author"], each["waiting"]) for each in listed(acme, "max", which="waiting")] == [("vic", True)]
         assert listed(acme, "vic", which="waiting") == []
-        assert acme.call("vic", "POST", f"/requests/{id}/approve", {}).status_code == 404
+        assert (
+            "only another user may approve it"
+            in acme.call("vic", "POST", f"/requests/{id}/approve", {}).json()["detail"]
+        )
         assert acme.call("max", "POST", f"/requests/{id}/approve", {"ends": 1.0}).status_code == 422
         assert acme.call("max", "POST", f"/requests/{id}/approve", {"ends": 4e9}).status_code == 200
 

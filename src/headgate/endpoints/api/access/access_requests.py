@@ -117,7 +117,7 @@ def get_access_request(
             set_version(response, stated)
             return {**each, "version": stated, "revision": moment.facts.revision}
     raise NotFoundError(
-        f"there is no request `{request}` that you filed or could approve; `headgate request list` or `GET /api/v1/requests` lists those requests"
+        f"there is no request `{request}` that you filed or could approve; `headgate request list` shows those requests. After a request is approved or rejected, only its author sees it"
     )
 
 

@@ -10,7 +10,7 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.parsing import parse_question
-from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.explain.explain import explain, find_end, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
 from headgate.endpoints.api.resources.resources import ResourceSummary, build_resource_page
@@ -77,7 +77,8 @@ class DecisionReason(BaseModel):
     """One grant path that allows the action: the role that has it, and the assignment that the role comes from.
 
     The assignment is that of role `assigned` to `subject` on the resource `on`. If the role is derived from several resources,
-    `weakest` is the one that decided. `reason` is what the assignment was created for.
+    `weakest` is the one that decided. `reason` is what the assignment was created for, `ends` when it ends (seconds since the
+    epoch; null if it has no end).
     """
 
     role: str
@@ -86,6 +87,7 @@ class DecisionReason(BaseModel):
     on: str
     weakest: str | None
     reason: str
+    ends: float | None
 
 
 class MissingRight(BaseModel):
@@ -293,4 +295,5 @@ def _because(organization: Organization, moment: Evaluation, path: GrantPath) ->
         "on": full_name(moment.facts, path.assigned_on),
         "weakest": full_name(moment.facts, path.weakest) if path.weakest else None,
         "reason": path.reason,
+        "ends": find_end(moment.facts, path),
     }

@@ -137,7 +137,7 @@ def _load_kept_rows(organization: Organization, moment: Evaluation, found: Resou
     # The stored rows may come from tables that the definition no longer reads: if the caller may not read one of them, the
     # answer is the same as without rows.
     if kept is None or not kept.is_visible_to(organization.control, moment.caller):
-        raise NotFoundError(f"no run of `{found.name}` has stored rows that you may see; run it, then retry")
+        raise NotFoundError(f"no run of `{found.name}` that you may see has stored rows; run the pipeline, then retry")
     return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
 
 

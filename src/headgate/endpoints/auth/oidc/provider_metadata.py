@@ -97,8 +97,8 @@ def fetch_json(provider: Provider, method: str, url: str, **more: Any) -> dict[s
                 body += part
                 if len(body) > _MOST:
                     raise ProviderError(
-                        f"the response of `{url}` is larger than {_MOST} bytes; check HEADGATE_OIDC_ISSUER "
-                        "and the provider"
+                        f"the response of `{url}` is larger than {_MOST} bytes; set HEADGATE_OIDC_ISSUER "
+                        "to the issuer URL of the OpenID Connect provider"
                     )
             answered = httpx.Response(answer.status_code, content=body)
     except (httpx.HTTPError, httpx.InvalidURL) as error:

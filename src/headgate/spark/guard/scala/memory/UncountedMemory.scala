@@ -34,7 +34,7 @@ object UncountedMemory {
     if (granted.get < 0) {
       if (!Heap.makesRoom(left > 0))
         throw new LimitExceeded(
-          "an aggregate, a window or a join keeps more rows at once than this Spark has memory for; group by columns with more values, or read fewer rows")
+          "an aggregate, a window or a join keeps more rows at once than this Spark has memory for; group, partition or join by columns with more distinct values, or read fewer rows")
       granted.set(math.max(left / GrantShare, SmallestGrant))
     }
   }

@@ -1,0 +1,35 @@
+"""Query parameters: a route refuses one that it does not have, and names those that it has."""
+
+import pytest
+
+from tests.app.deployment_harness import OrganizationClient
+from tests.endpoints.conftest import Make
+
+
+@pytest.fixture
+def acme(make: Make) -> OrganizationClient:
+    return make()
+
+
+def test_an_unknown_query_parameter_is_refused_with_those_of_the_route(acme: OrganizationClient) -> None:
+    answer = acme.call("owner", "GET", "/requests", wich="own", actoin="table.select", limit=3)
+
+    assert answer.status_code == 422
+    assert [each["at"] for each in answer.json()["faults"]] == ["query.wich", "query.actoin"]
+    assert answer.json()["faults"][0]["fault"].startswith("there is no such query parameter; this route has `")
+    assert "`which`" in answer.json()["faults"][0]["fault"]
+
+
+def test_a_write_refuses_an_unknown_query_parameter_and_changes_nothing(acme: OrganizationClient) -> None:
+    before = acme.control.snapshot.revision
+
+    answer = acme.call("owner", "POST", "/groups", {"name": "the crew"}, dryrun="true")
+
+    assert answer.status_code == 422
+    assert acme.control.snapshot.revision == before
+
+
+def test_every_known_query_parameter_is_accepted(acme: OrganizationClient) -> None:
+    answer = acme.call("owner", "GET", "/requests", which="own", action="table.select", limit=3, sort="state", q="x")
+
+    assert answer.status_code == 200
