@@ -41,7 +41,7 @@ SOAK_TIMEOUT = 3600
 _COST = ("spark", "soak")
 _TESTS = Path(__file__).parent
 _SPARK = "spark"
-_FAST_ON_SPARK = frozenset(("bypass", "pipelines"))
+_FAST_ON_SPARK = frozenset(("pipelines",))
 """The folders whose tests on Spark are in the fast half, after its fast tests, so that both halves take equally long."""
 
 
@@ -65,6 +65,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the fast tests first, and set longer timeouts for the long tests and the tests on Spark."""
+    unmarked = {item.path.name for item in items if _uses_spark(item) and item.get_closest_marker(_SPARK) is None}
+    if unmarked:
+        raise pytest.UsageError(
+            f"tests of {', '.join(sorted(unmarked))} use Spark; mark them with `pytest.mark.{_SPARK}`"
+        )
     half = config.getoption("--half")
     if half is not None:
         left_out = [item for item in items if _half(item) != half]
@@ -209,6 +214,10 @@ def _toolchain() -> Toolchain | str:
         return prepare(default_cache(os.environ), default_jars_folder(os.environ), print)
     except ToolchainError as error:
         return str(error)
+
+
+def _uses_spark(item: pytest.Item) -> bool:
+    return "toolchain" in getattr(item, "fixturenames", ())
 
 
 def _half(item: pytest.Item) -> str:

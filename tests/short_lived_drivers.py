@@ -12,7 +12,8 @@ from headgate.spark.driver import sandbox
 from headgate.spark.driver.config import DriverSettings, java_command
 
 PROGRAM: Final = (sys.executable, "-m", "tests.short_lived_drivers")
-QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"
+QUICK_COMPILER: Final = ("-XX:TieredStopAtLevel=1", "-XX:ParallelGCThreads=1")
+"""One thread collects garbage, because several wait for each other on busy processors."""
 
 
 def use_quick_compiler() -> None:
@@ -27,7 +28,7 @@ def is_compiler_quick() -> bool:
 
 def _quick_java_command(settings: DriverSettings) -> tuple[str, ...]:
     java, *arguments = java_command(settings)
-    return (java, QUICK_COMPILER, *arguments)
+    return (java, *QUICK_COMPILER, *arguments)
 
 
 if __name__ == "__main__":

@@ -200,6 +200,7 @@ class TestAnOrphan:
 
         assert count(server, sam) < WITHIN
 
+    @pytest.mark.soak
     def test_an_endless_run_of_a_pipeline_leaves_capacity_for_another_user(
         self, server: Serving, owner: Person, ed: Person
     ) -> None:
@@ -311,6 +312,7 @@ def test_a_forged_host_appears_in_no_address_that_the_server_returns(
         assert EVIL not in answer(forged).text
 
 
+@pytest.mark.soak
 def test_a_first_statement_after_a_driver_death_is_answered_or_fails_with_a_sqlstate(
     server: Serving, owner: Person, ed: Person, vic: Person, sam: Person
 ) -> None:

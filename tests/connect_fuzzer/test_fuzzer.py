@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 def test_mutated_requests_of_a_user_without_rights_cause_no_finding(home: Path, toolchain: Toolchain) -> None:
     assert toolchain.guard_jar.exists()
-    require_no_findings(fuzz(home, range(200)), 200)
+    require_no_findings(fuzz(home, range(100)), 100)
 
 
 @pytest.mark.soak

@@ -416,7 +416,9 @@ def require_as_shown(step: Step, server: Server, folder: Path) -> None:
     assert found.returncode == step.code, f"$ {step.command}\n{found.stdout}"
 
 
-@pytest.mark.parametrize("page", ["sql.md", "refused.md", "operate/two-organizations.md"])
+@pytest.mark.parametrize(
+    "page", ["sql.md", "refused.md", pytest.param("operate/two-organizations.md", marks=pytest.mark.soak)]
+)
 def test_the_page_works_as_it_says(server: Server, page: str, tmp_path: Path) -> None:
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     steps = [step for _, run, _, body in blocks if run for step in session(body)]

@@ -10,7 +10,7 @@ import pytest
 from tests.sandbox import without_landlock
 from tests.sandbox.levels import require_said
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(900)]
 
 _ROOT = Path(__file__).resolve().parents[2]
 STORY = (sys.executable, "-m", "examples.airline")
@@ -35,13 +35,9 @@ def tell(*command: str, **environ: str) -> str:
     return told.stdout + told.stderr
 
 
-@pytest.mark.parametrize(
-    "part", [("--only", "onehouse"), pytest.param((), marks=pytest.mark.soak)], ids=["one chapter", "all"]
-)
-def test_everything_in_the_story_is_as_expected(part: tuple[str, ...]) -> None:
-    require_said(tell(*STORY, *part))
+def test_everything_in_the_story_is_as_expected() -> None:
+    require_said(tell(*STORY))
 
 
-@pytest.mark.soak
 def test_everything_in_the_story_is_as_expected_where_the_machine_has_no_sandbox() -> None:
     assert without_landlock.NOT_ENFORCED in tell(*without_landlock.COMMAND, *STORY, HEADGATE_SANDBOX="prefer")

@@ -113,7 +113,7 @@ class Standalone:
             "SPARK_SCALA_VERSION": "2.13",
             "SPARK_LOCAL_IP": LOOPBACK,
             "PATH": os.environ["PATH"],
-            "JDK_JAVA_OPTIONS": QUICK_COMPILER,  # the executors inherit it
+            "JDK_JAVA_OPTIONS": " ".join(QUICK_COMPILER),  # the executors inherit it
         }
         with (self._folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._folder, env=environ)

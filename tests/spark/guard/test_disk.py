@@ -94,6 +94,7 @@ SLOW = """SELECT max(n) FROM (SELECT k, count(*) AS n FROM (
 """A query with two shuffles, each of which takes some time."""
 
 
+@pytest.mark.soak
 def test_cached_rows_that_do_not_fit_in_memory_are_computed_again(
     lake: DriverHarness, logged: Callable[[], str]
 ) -> None:
@@ -110,6 +111,7 @@ def test_cached_rows_that_do_not_fit_in_memory_are_computed_again(
         kept.unpersist()
 
 
+@pytest.mark.soak
 def test_a_driver_goes_on_after_files_of_a_shuffle_were_lost(lake: DriverHarness, logged: Callable[[], str]) -> None:
     spark = open_as(lake, STRANGER)
     there = set(lake.warehouse.parent.rglob("shuffle_*.index"))

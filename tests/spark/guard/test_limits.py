@@ -85,6 +85,7 @@ class TestFairness:
         assert heavy.state == ENDED
         assert "more than 5 s while statements of other users waited" in heavy.message
 
+    @pytest.mark.soak
     def test_a_statement_of_short_tasks_is_not_ended(self, lake: DriverHarness) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
         job = Attempt(lambda: stranger.sql(SHORT_TASKS).collect())
@@ -94,6 +95,7 @@ class TestFairness:
 
         assert job.state is None, job.message
 
+    @pytest.mark.soak
     def test_a_statement_is_not_ended_for_a_time_in_which_the_driver_is_suspended(self, lake: DriverHarness) -> None:
         """A driver is suspended when its machine is suspended or busy with other work."""
         other, steady = open_as(lake, ADMIN), open_as(lake, STEADY)
@@ -238,6 +240,7 @@ class TestOperatorsLimits:
         assert caught.value.getSqlState() == ENDED
         assert "more than 15.0 s" in str(caught.value)
 
+    @pytest.mark.soak
     def test_an_endless_regular_expression_of_constants_is_ended(self, small: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
             small.session(ADMIN).sql(r"SELECT rlike(repeat('x', 60), r'(x+x+)+y\1')").collect()
@@ -275,6 +278,7 @@ class TestOperatorsLimits:
 
         wait_for_an_end(small, logged)
 
+    @pytest.mark.soak
     def test_cached_rows_can_be_read_after_the_job_that_computed_them_is_ended(self, lake: DriverHarness) -> None:
         spark, logged = lake.session(ADMIN), len(lake.log())
         spark.sql(
@@ -285,6 +289,7 @@ class TestOperatorsLimits:
 
         assert [spark.sql("SELECT sum(n) FROM kept").collect()[0][0] for _ in range(2)] == [150_000_000] * 2
 
+    @pytest.mark.soak
     def test_a_statement_that_shares_a_stage_with_an_ended_job_goes_on(self, lake: DriverHarness) -> None:
         spark, generation, logged = lake.session(ADMIN), lake.driver.generation, len(lake.log())
         spark.conf.set("spark.sql.adaptive.enabled", "false")
@@ -387,7 +392,8 @@ class TestAggregates:
         assert spark.sql("SELECT collect_list(id), median(id) FROM grouped WHERE id < 0").collect()[0][:] == ([], None)
         assert spark.table("grouped").approxQuantile("id", [0.5], 0.0) == [14999.0]
 
-    @pytest.mark.parametrize("groups", [500_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+    @pytest.mark.soak
+    @pytest.mark.parametrize("groups", [500_000, 1_000_000])
     def test_many_small_aggregates_may_be_large_together(self, lake: DriverHarness, groups: int) -> None:
         many = (
             f"SELECT max(size(l)) FROM (SELECT collect_list(id) AS l FROM range({5 * groups}) GROUP BY id % {groups})"
@@ -444,7 +450,9 @@ KEPT = {
 class TestKeptRows:
     """Rows that an operator buffers are limited by their size, not by their number."""
 
-    @pytest.mark.parametrize("kind", KEPT)
+    @pytest.mark.parametrize(
+        "kind", [kind if kind == "join" else pytest.param(kind, marks=pytest.mark.soak) for kind in KEPT]
+    )
     def test_an_operator_that_fills_the_heap_is_refused_without_harm(self, lake: DriverHarness, kind: str) -> None:
         assert_refused_and_alive(lake, KEPT[kind])
 

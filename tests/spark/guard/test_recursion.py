@@ -8,6 +8,8 @@ from pyspark.errors.exceptions.base import PySparkException
 from tests.spark.guard.attempts import SOON
 from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 
+pytestmark = pytest.mark.spark
+
 TOO_LARGE, TOO_COMPLEX = "54000", "54001"
 PATHS = (
     "WITH RECURSIVE path(a, steps) AS (SELECT a, 0 FROM lake.raw.edges UNION ALL "

@@ -69,6 +69,7 @@ def test_results_that_have_been_read_release_their_memory(lake: DriverHarness) -
     spark.stop()
 
 
+@pytest.mark.soak
 def test_results_that_are_closed_release_their_memory(lake: DriverHarness) -> None:
     spark = open_as(lake, ADMIN)
 

@@ -150,13 +150,8 @@ KEPT: dict[str, Callable[[SparkSession, int], None]] = {
 }
 
 
-FEW = (
-    "rows without bytes",
-    "comments",
-    "planned checkpoints",
-    "types of variables",
-)
-"""The kinds that a full test run has time for: rows, a text, the expressions of a plan, and a type."""
+FEW = ("rows without bytes", "planned checkpoints")
+"""The kinds that a full test run has time for: rows, and the expressions of a plan."""
 
 
 @pytest.fixture(scope="module")
@@ -309,6 +304,7 @@ def test_rows_that_are_compact_on_the_wire_count_with_their_size_in_memory(
     assert lake.driver.generation == generation
 
 
+@pytest.mark.soak
 def test_expressions_of_all_running_statements_are_bounded_together(lake: DriverHarness) -> None:
     first, second = lake.session(ADMIN), lake.session(ADMIN)
     large = f"SELECT greatest({', '.join(f'hash(id, {n})' for n in range(12_000))}) AS x FROM range(1000000)"

@@ -145,6 +145,7 @@ class TestBounds:
         with pytest.raises(PySparkException, match="not found"):
             large.exception()
 
+    @pytest.mark.soak
     def test_a_user_has_at_most_64_active_streams(self, lake: DriverHarness) -> None:
         first, second = lake.session(READER, READER), lake.session(READER, READER)
         queries = [start_rate_stream(session) for session in (first, second) for _ in range(32)]
@@ -159,6 +160,7 @@ class TestBounds:
         finish_streams(start_rate_stream(lake.session(ADMIN, ADMIN)), queries.pop())
         finish_streams(start_rate_stream(second), *queries)
 
+    @pytest.mark.soak
     def test_the_plans_of_a_users_active_streams_are_bounded(self, lake: DriverHarness) -> None:
         spark = lake.session(READER, READER)
         query = start_rate_stream(spark, column=LARGE)

@@ -19,7 +19,7 @@ _SEED = 20261121
 def test_sixteen_sessions_of_eight_users_see_nothing_of_each_other(spark_behind_gateway: Guarded) -> None:
     crowd = ConcurrentClients(spark_behind_gateway.connect, PEOPLE[:8], 16, _SEED)
 
-    seen = crowd.work(20)
+    seen = crowd.work(10)
 
     print(seen.report())  # noqa: T201
     assert not seen.leaks

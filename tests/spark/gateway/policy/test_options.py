@@ -8,6 +8,8 @@ from pyspark.sql import SparkSession
 
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
+pytestmark = pytest.mark.spark
+
 FLIGHTS = "lake.raw.flights"
 
 OUT_OF_RANGE = {
