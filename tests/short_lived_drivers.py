@@ -1,6 +1,7 @@
-"""Drivers without the JVM's optimizing compiler: a driver of a test lives for a minute or two.
+"""Drivers with options of the JVM for a short life: a driver of a test lives for a minute or two.
 
-In that time the compiler uses more of the processor than its code saves. The soak run and the fuzzer use the compiler, as users do.
+In that time the optimizing compiler uses more of the processor than its code saves, and several threads that collect garbage
+wait for each other. The soak run and the fuzzer use the ordinary options, as users do.
 
 As a program it is the command line: `python -m tests.short_lived_drivers serve ...`, in the root of the repository.
 """
@@ -12,8 +13,7 @@ from headgate.spark.driver import sandbox
 from headgate.spark.driver.config import DriverSettings, java_command
 
 PROGRAM: Final = (sys.executable, "-m", "tests.short_lived_drivers")
-QUICK_COMPILER: Final = ("-XX:TieredStopAtLevel=1", "-XX:ParallelGCThreads=1")
-"""One thread collects garbage, because several wait for each other on busy processors."""
+QUICK_JVM_OPTIONS: Final = ("-XX:TieredStopAtLevel=1", "-XX:ParallelGCThreads=1")
 
 
 def use_quick_compiler() -> None:
@@ -28,7 +28,7 @@ def is_compiler_quick() -> bool:
 
 def _quick_java_command(settings: DriverSettings) -> tuple[str, ...]:
     java, *arguments = java_command(settings)
-    return (java, *QUICK_COMPILER, *arguments)
+    return (java, *QUICK_JVM_OPTIONS, *arguments)
 
 
 if __name__ == "__main__":

@@ -7,20 +7,27 @@ from typing import get_args
 import pytest
 
 from headgate.facts import changes as c
-from headgate.facts.consistency import find_inconsistency
+from headgate.facts.consistency import find_conflict, find_inconsistency
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 from tests.facts.samples import ALL, ANNA, BEN, CREW, RAW, ROOT, SAMPLES, TABLE, TEAM
 
 KNOWN = fold(Snapshot(), SAMPLES, 1)
 GONE = c.ResourceId("gone")
-_FREE = ("grantor", "creator", "author", "only", "reason")
+_FREE = {
+    (c.ResourceCreated, "creator"),
+    (c.RoleAssigned, "grantor"),
+    (c.RoleAssigned, "reason"),
+    (c.RoleRevoked, "reason"),
+    (c.AccessRequested, "author"),
+    (c.ChangeRequested, "author"),
+}
 """Fields that may name a principal or resource that was deleted, or something else."""
 
 
 def text_of(facts: Snapshot, change: c.Change) -> str:
     """Return what is wrong with a change; empty if nothing is."""
-    found = find_inconsistency(facts, change)
+    found = find_inconsistency(facts, change) or find_conflict(facts, change)
     return found.text if found else ""
 
 
@@ -43,12 +50,13 @@ def _misspelt() -> Sequence[tuple[c.Change, Snapshot, str]]:
     found: list[tuple[c.Change, Snapshot, str]] = []
     for number, sample in enumerate(SAMPLES[1:], start=1):
         before = fold(Snapshot(), SAMPLES[:number], 1)
-        ids = {*before.resources, *before.principals, *before.groups, *before.tokens, *before.runs, *before.requests}
+        known = (before.resources, before.principals, before.groups, before.tokens, before.runs, before.requests)
+        ids = {id for each in (*known, before.custom_roles) for id in each}
         named = {each.name: getattr(sample, each.name) for each in fields(sample)}
         found += [
             (sample, before, name)
             for name, id in named.items()
-            if name not in _FREE and isinstance(id, str) and id in ids
+            if (type(sample), name) not in _FREE and isinstance(id, str) and id in ids
         ]
     return found
 
@@ -58,10 +66,10 @@ def test_a_misspelt_id_is_found_in_every_field(change: c.Change, before: Snapsho
     assert not text_of(before, change)
     misspelt = replace(change, **{name: "misspelt"})
 
-    found = find_inconsistency(before, misspelt)
+    found = find_inconsistency(before, misspelt) or find_conflict(before, misspelt)
 
     assert found is not None
-    assert found.is_unknown
+    assert found.known is not None
     assert "`misspelt`" in found.text
 
 

@@ -216,12 +216,12 @@ class TestFactsFile:
                 "line 3: no group has the id `g`; correct the line, or create what it names in an earlier line",
             ),
             (
-                [
-                    _HEADER,
-                    *_BEGUN,
-                    '{"change": "RoleAssigned", "subject": "vcky", "role": "r", "resource": "o", "model": "m"}',
-                ],
-                "line 4: no subject has the id `vcky`; did you mean `vicky`?",
+                [_HEADER, *_BEGUN, '{"change": "PrincipalRemoved", "principal": "vcky"}'],
+                "line 4: no principal has the id `vcky`; did you mean `vicky`?",
+            ),
+            (
+                [_HEADER, *_BEGUN, '{"change": "RoleRevoked", "subject": "vicky", "role": "r", "resource": "o"}'],
+                "line 4: `vicky` was not assigned the role `r` on `o`; correct the line",
             ),
             (
                 [_HEADER, *_BEGUN, '{"change": "PrincipalExpires", "principal": "vicky", "ends": 1800000000000}'],
@@ -230,7 +230,7 @@ class TestFactsFile:
             ([_HEADER, *_BEGUN, _BEGUN[1]], "line 4: the id `vicky` is in use already, and an id names one thing only"),
             (
                 [_HEADER, '{"change": "RoleAssignd"}'],
-                "line 2: `RoleAssignd` is not a type of change that this version of Headgate knows; did you mean `RoleAssigned`?",
+                "line 2: `RoleAssignd` is not a type of change that this version of Headgate knows; use the version that wrote the file, or correct it to `RoleAssigned` if it is misspelt",
             ),
             (["", " "], "the facts file is empty"),
         ],
@@ -246,6 +246,21 @@ def _entries(*changes: c.Change) -> list[LogEntry]:
     """Return one entry for each change, one second apart."""
     numbered = enumerate(changes, start=1)
     return [LogEntry(number, float(number), None, "something", (change,)) for number, change in numbered]
+
+
+class TestLogsOfEarlierVersions:
+    def test_an_assignment_to_a_deleted_team_can_be_read(self) -> None:
+        given = '{"change": "RoleAssigned", "subject": "gone", "role": "r", "resource": "o", "model": "m"}'
+
+        assert "gone" in read_facts([_HEADER, *_BEGUN, given]).assignments
+
+    def test_a_second_resource_with_the_name_of_another_can_be_read(self) -> None:
+        created = [
+            f'{{"change": "ResourceCreated", "resource": "{id}", "type": "lake", "parent": "o", "name": "lake"}}'
+            for id in ("a", "b")
+        ]
+
+        assert read_facts([_HEADER, *_BEGUN, *created]).children[c.ResourceId("o")]["lake"] == "b"
 
 
 class TestFactsFileWithEntries:

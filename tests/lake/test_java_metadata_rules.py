@@ -216,19 +216,19 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
     "an object in a summary": (_summary({"a": "b"}), "`said` in the summary"),
     "a snapshot log that goes back": (
         _earlier("snapshot-log", 60_001),
-        "the entries of `snapshot-log` or `metadata-log` of the table",
+        "an entry of `snapshot-log` or `metadata-log` of the table",
     ),
     "a metadata log that goes back": (
         _earlier("metadata-log", 60_001),
-        "the entries of `snapshot-log` or `metadata-log` of the table",
+        "an entry of `snapshot-log` or `metadata-log` of the table",
     ),
     "a log with the smallest time": (
         _earlier("snapshot-log", -(2**63)),
-        "the entries of `snapshot-log` or `metadata-log` of the table",
+        "an entry of `snapshot-log` or `metadata-log` of the table",
     ),
     "an early update": (
         lambda m: m.update({"last-updated-ms": 1}),
-        "the entries of `snapshot-log` or `metadata-log` of the table",
+        "an entry of `snapshot-log` or `metadata-log` of the table",
     ),
 }
 """Metadata that PyIceberg accepts and Java does not, with the words of the refusal."""

@@ -1,5 +1,6 @@
 """The threat model: each claim names tests, and these tests exist."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "docs" / "security" / "threat-model.md"
 RETAINED = ROOT / "docs" / "security" / "retained-rows.md"
+LEFT_TO_THE_SOAK_RUN = {
+    "A statement on a cluster is ended when a required privilege is revoked",
+    "Credentials of the driver are not sent to executors: neither in their environment or arguments, nor with a task",
+}
+"""Claims whose tests are too slow for `make test`: each needs the runs of a cluster."""
 _TEST = re.compile(r"\[([^\]]+)\]\((\.\./\.\./tests/[\w/]+/test_\w+\.py)\)")
 
 
@@ -34,6 +40,16 @@ def test_the_tests_of_a_claim_exist(tests: list[tuple[str, str]]) -> None:
     assert missing == []
 
 
+def test_every_claim_has_a_test_that_is_not_left_to_the_soak_run() -> None:
+    left = {
+        claim
+        for claim, tests in claims().items()
+        if all(_is_of_the_soak_run(words, MODEL.parent / file) for words, file in tests)
+    }
+
+    assert left == LEFT_TO_THE_SOAK_RUN
+
+
 def test_every_holder_of_rows_names_a_test_that_is_there() -> None:
     holders = rows(RETAINED.read_text(), "holder")
 
@@ -46,5 +62,22 @@ def test_every_holder_of_rows_names_a_test_that_is_there() -> None:
 
 
 def _is_there(words: str, file: Path) -> bool:
-    name = words.lower().replace(" ", "_").replace("'", "")
-    return file.exists() and re.search(rf"\bdef test_{name}\(", file.read_text()) is not None
+    return file.exists() and re.search(rf"\bdef {_function(words)}\(", file.read_text()) is not None
+
+
+def _is_of_the_soak_run(words: str, file: Path) -> bool:
+    tree = ast.parse(file.read_text())
+    marks = [ast.unparse(each) for each in tree.body if isinstance(each, ast.Assign)]
+    decorators = [
+        ast.unparse(decorator)
+        for each in ast.walk(tree)
+        if isinstance(each, ast.FunctionDef) and each.name == _function(words)
+        for decorator in each.decorator_list
+    ]
+    return "pytest.mark.soak" in decorators or any(
+        mark.startswith("pytestmark =") and "mark.soak" in mark for mark in marks
+    )
+
+
+def _function(words: str) -> str:
+    return f"test_{words.lower().replace(' ', '_').replace(chr(39), '')}"

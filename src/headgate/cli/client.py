@@ -150,7 +150,7 @@ def stored_credential() -> tuple[str, str]:
     """Return the token or session to call the API with, and its origin as text. Raises `ApiError` if there is none."""
     named = os.environ.get("HEADGATE_TOKEN")
     if named:
-        return _sendable(named, "HEADGATE_TOKEN"), "the token in HEADGATE_TOKEN"
+        return _require_sendable(named, "HEADGATE_TOKEN"), "the token in HEADGATE_TOKEN"
     if named is not None:
         # Often a file that could not be read: the command must not run as the owner instead.
         raise ApiError("HEADGATE_TOKEN is empty; set it to a token, or unset it to use your login or the owner's token")
@@ -162,14 +162,16 @@ def stored_credential() -> tuple[str, str]:
             f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent only to a server on this machine"
         )
     try:
-        return _sendable(kept.read_text(encoding="utf-8").strip(), f"`{kept}`"), f"the owner's token in `{kept}`"
+        return _require_sendable(
+            kept.read_text(encoding="utf-8").strip(), f"`{kept}`"
+        ), f"the owner's token in `{kept}`"
     except OSError:
         raise ApiError(
             f"you are not logged in, and HEADGATE_TOKEN is not set; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token. On the machine of the server, set HEADGATE_DATA to its data folder: `{kept}` cannot be read{_demo_hint()}"
         ) from None
 
 
-def _sendable(token: str, source: str) -> str:
+def _require_sendable(token: str, source: str) -> str:
     """Return a token that a header can contain. Raises `ApiError`, which does not repeat the token, for any other text."""
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise ApiError(

@@ -42,10 +42,11 @@ def write(
         write_json(answer, indent=2)
     elif options.dry_run:
         effects, changes = answer.get("effects") or [], answer.get("changes") or []
-        print_effects(effects, answer.get("pipelines") or [], _created_names(changes))
+        named = _Names(_created_names(changes))
+        _print_effects(effects, answer.get("pipelines") or [], named)
         if more := answer.get("more_effects"):
             say(f"{more} more effects are not shown")
-        for line in _assignments(changes, {each["principal"]: each["name"] for each in effects}):
+        for line in _describe_assignments(changes, {each["principal"]: each["name"] for each in effects}, named):
             say(line)
         count = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"
         say(f"dry run: nothing was changed; {count} would be made")
@@ -56,16 +57,14 @@ def write(
     return None if options.dry_run else answer
 
 
-def print_effects(
-    effects: Sequence[Mapping[str, Any]],
-    pipelines: Sequence[Mapping[str, Any]],
-    created: Mapping[str, str] | None = None,
-) -> None:
-    """Print which actions principals would lose and gain, and which pipelines would break or open.
+def print_effects(effects: Sequence[Mapping[str, Any]], pipelines: Sequence[Mapping[str, Any]]) -> None:
+    """Print which actions principals would lose and gain, and which pipelines would break or open."""
+    _print_effects(effects, pipelines, _Names({}))
 
-    `created` has the names of resources that do not exist yet, by id.
-    """
-    named = _Names(created or {})
+
+def _print_effects(
+    effects: Sequence[Mapping[str, Any]], pipelines: Sequence[Mapping[str, Any]], named: "_Names"
+) -> None:
     if effects:
         print_table(("principal", "resource", "loses", "gains"), list(_rows(effects, named)))
     if pipelines:
@@ -78,9 +77,10 @@ def _created_names(changes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {each["resource"]: each["name"] for each in changes if each["change"] == "ResourceCreated"}
 
 
-def _assignments(changes: Sequence[Mapping[str, Any]], subjects: Mapping[str, str]) -> Iterator[str]:
+def _describe_assignments(
+    changes: Sequence[Mapping[str, Any]], subjects: Mapping[str, str], named: "_Names"
+) -> Iterator[str]:
     """Yield a line for each assignment among the changes of a dry run; `subjects` has names of principals by id."""
-    named = _Names(_created_names(changes))
     for each in changes:
         if each["change"] == "RoleAssigned":
             end = "without an end" if each["ends"] is None else f"until {format_time(each['ends'])}"
@@ -110,7 +110,7 @@ def _effect(pipeline: Mapping[str, Any]) -> str:
 
 
 class _Names:
-    """The full names of resources, each requested once; the id of one that the caller may not see."""
+    """The names of resources, each requested once; the id of one that the caller may not see."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         """`known` has names by id."""

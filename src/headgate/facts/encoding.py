@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from headgate.facts import changes as change_types
 from headgate.facts.changes import Change
-from headgate.facts.consistency import Inconsistency, find_inconsistency
+from headgate.facts.consistency import Inconsistency, find_conflict, find_inconsistency
 from headgate.facts.fold import apply
 from headgate.facts.history import HistoryEntry, State
 from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape, shape_of
@@ -26,8 +26,11 @@ ENTRY = "entry"
 
 FORMAT, VERSION = "headgate facts", 1
 
-_END_OF_TIME = 253_402_300_800.0
+END_OF_TIME = 253_402_300_800.0
 """The first second after the year 9999, in seconds since the epoch."""
+
+_MOST_COMPARED = 10_000
+"""The most ids among which a similar one is searched: a comparison takes about 0.2 ms."""
 
 Json: TypeAlias = "bool | float | str | list[Json] | dict[str, Json] | None"
 
@@ -86,9 +89,9 @@ def decode(value: object) -> Change:
     fields = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else {}
     name = fields.pop(TAG, None)
     if not isinstance(name, str) or name not in _TYPES:
-        meant = get_close_matches(str(name), _TYPES, n=1)
-        fix = f"did you mean `{meant[0]}`?" if meant else "use the version that wrote the file"
-        raise FactsError(f"`{name}` is not a type of change that this version of Headgate knows; {fix}")
+        raise FactsError(
+            f"`{name}` is not a type of change that this version of Headgate knows; use the version that wrote the file"
+        )
     return cast("Change", _read(shape_of(_TYPES[name]), fields, name))
 
 
@@ -115,7 +118,9 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
                 yield state
             state = state.next_revision(*_entry(number, value, state.facts.revision if begun else 0))
         else:
-            state = state.apply_change(_next_change(state.facts, number, value))
+            change = _read_change(number, value)
+            _require_consistent(state.facts, number, find_inconsistency(state.facts, change))
+            state = _apply(state, number, change)
         begun = True
     if state.facts.revision != end:
         raise FactsError(
@@ -130,7 +135,8 @@ def read_changes(lines: Iterable[str], facts: Snapshot) -> Iterator[tuple[int, C
     Raises `FactsError`, with the number of the line, for any other line.
     """
     for number, line in _filled_lines(lines):
-        change = _next_change(facts, number, _value(number, line))
+        change = _read_change(number, _value(number, line))
+        _require_consistent(facts, number, find_inconsistency(facts, change) or find_conflict(facts, change))
         facts = apply(facts, change)
         yield number, change
 
@@ -172,48 +178,64 @@ def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, floa
         )
     try:
         time = cast("float", _scalar(float, at, "at"))
-        _raise_if_not_seconds(time, "at")
+        _require_seconds(time, "at")
     except FactsError as error:
         raise FactsError(f"line {number}: {error}") from error
     return revision, time
 
 
-def _next_change(facts: Snapshot, number: int, value: Json) -> Change:
+def _apply(state: State, number: int, change: Change) -> State:
+    try:
+        return state.apply_change(change)
+    except KeyError as error:
+        raise FactsError(
+            f"line {number}: the change refers to `{error.args[0]}`, which no earlier line creates; correct the line"
+        ) from error
+
+
+def _read_change(number: int, value: Json) -> Change:
     try:
         change = decode(value)
-        _raise_for_meaningless(change)
+        _require_kind(change)
+        for field in ("starts", "ends"):
+            _require_seconds(getattr(change, field, None), field)
     except FactsError as error:
-        raise FactsError(f"line {number}: {error}") from error
-    wrong = find_inconsistency(facts, change)
-    if wrong is not None:
-        raise FactsError(f"line {number}: {wrong.text}; {_fix(facts, wrong)}")
+        raise FactsError(f"line {number}: {error}{_similar_type(value)}") from error
     return change
 
 
-def _raise_for_meaningless(change: Change) -> None:
-    """Raise `FactsError` for a value that has the right type but cannot be meant."""
+def _require_consistent(facts: Snapshot, number: int, wrong: Inconsistency | None) -> None:
+    if wrong is not None:
+        raise FactsError(f"line {number}: {wrong.text}; {_fix(facts, wrong)}")
+
+
+def _similar_type(value: Json) -> str:
+    """Return the end of a message about an unknown type of change, if a known type is similar; else an empty text."""
+    name = value.get(TAG) if isinstance(value, dict) else None
+    meant = get_close_matches(name, _TYPES, n=1) if isinstance(name, str) and name not in _TYPES else ()
+    return f", or correct it to `{meant[0]}` if it is misspelt" if meant else ""
+
+
+def _require_kind(change: Change) -> None:
     if isinstance(change, change_types.PrincipalAdded) and change.kind not in change_types.PRINCIPAL_KINDS:
         kinds = " or ".join(f"`{each}`" for each in change_types.PRINCIPAL_KINDS)
         raise FactsError(f"no principal can have the kind `{change.kind}`; write {kinds}")
-    for field in ("starts", "ends"):
-        _raise_if_not_seconds(getattr(change, field, None), field)
 
 
-def _raise_if_not_seconds(time: float | None, field: str) -> None:
-    if time is not None and not 0 <= time < _END_OF_TIME:
+def _require_seconds(time: float | None, field: str) -> None:
+    if time is not None and not 0 <= time < END_OF_TIME:
         raise FactsError(
             f"`{field}` is not between 1970 and the year 9999; write the time in seconds since the epoch, not in milliseconds"
         )
 
 
 def _fix(facts: Snapshot, wrong: Inconsistency) -> str:
-    if not wrong.is_unknown:
+    if wrong.known is None:
         return "correct the line, or remove it"
     named = facts.find(wrong.id.split("."))
-    if named is not None:
+    if named is not None and named.id in wrong.known:
         return f"write `{named.id}`, the id of the resource of this name"
-    known = {*facts.principals, *facts.groups, *facts.resources, *facts.tokens, *facts.custom_roles}
-    meant = get_close_matches(wrong.id, known, n=1)
+    meant = get_close_matches(wrong.id, wrong.known, n=1) if len(wrong.known) <= _MOST_COMPARED else ()
     return f"did you mean `{meant[0]}`?" if meant else "correct the line, or create what it names in an earlier line"
 
 

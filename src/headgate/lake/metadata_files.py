@@ -72,7 +72,7 @@ def check_size(content: bytes) -> None:
     if len(content) > MAX_FILE_BYTES or content.count(b",") > MAX_VALUES:
         most = MAX_FILE_BYTES // 1024 // 1024
         raise InvalidMetadataError(
-            f"the metadata file has more than {most} MiB or {MAX_VALUES:,} values; expire snapshots to make it smaller"
+            f"the metadata file has more than {most} MiB or {MAX_VALUES:,} values; expire snapshots of the table, or remove versions of the view, to make it smaller"
         )
 
 

@@ -115,5 +115,5 @@ def _require_times(times: Iterable[int]) -> None:
         # Java's 64-bit numbers wrap around.
         if (later - earlier + _HALF) % (2 * _HALF) - _HALF < -_MINUTE_MS:
             raise InvalidMetadataError(
-                "the entries of `snapshot-log` or `metadata-log` of the table are more than one minute out of order; sort the entries by their `timestamp-ms`"
+                "an entry of `snapshot-log` or `metadata-log` of the table is more than one minute newer than the next entry or than `last-updated-ms`; sort the entries by their `timestamp-ms`, and let `last-updated-ms` be the newest time"
             )

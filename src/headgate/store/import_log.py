@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Table, insert, select
 
 from headgate.control.kernel.ports import Pointer, StoreError
 from headgate.facts.changes import ResourceCreated, ResourceRenamed
+from headgate.facts.encoding import END_OF_TIME
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -38,8 +39,6 @@ MAX_LINE = 64 * 1024 * 1024
 
 _TABLES = {"entry": log_table, "document": documents, "pointer": pointers, "run": runs, "run_line": run_lines}
 _PAGE = 200
-_END_OF_TIME = 253_402_300_800.0
-"""The first second after the year 9999, in seconds since the epoch."""
 _LARGEST_COUNT = 2**31 - 1
 _NAMED = ("principal", "group")
 """The kinds of documents that hold a name."""
@@ -217,7 +216,7 @@ class _Reader:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value < _END_OF_TIME
+    return isinstance(value, int | float) and 0 <= value < END_OF_TIME
 
 
 def _require_own(rows: list[dict[str, Any]], may_hold: Callable[[Pointer], bool]) -> None:
@@ -272,7 +271,7 @@ def _fits(table: Table, row: Mapping[str, Any]) -> bool:
 def _is_in_range(value: object) -> bool:
     """Whether a time is between 1970 and the year 9999, or a count fits the integer column of every database."""
     if isinstance(value, float):
-        return 0 <= value < _END_OF_TIME
+        return 0 <= value < END_OF_TIME
     return not isinstance(value, int) or 0 <= value <= _LARGEST_COUNT
 
 

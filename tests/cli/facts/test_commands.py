@@ -11,7 +11,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.facts.changes import Change, PrincipalExpires, RoleRevoked, TokenIssued
+from headgate.facts.changes import (
+    Change,
+    GovernedBy,
+    PrincipalExpires,
+    ResourceCreated,
+    RoleRevoked,
+    SettingChanged,
+    TokenIssued,
+)
 from headgate.facts.encoding import encode
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from tests.cli.facts_file import written
@@ -140,7 +148,7 @@ class TestWhatCannotBeAsked:
         result = asked("check", tmp_path, "table.select", FLIGHTS, "--principal", MEMBER)
 
         assert result.exit_code == 2
-        assert f"`headgate facts export {tmp_path}` writes its facts file" in result.stderr
+        assert f"`headgate facts export {tmp_path} > facts.jsonl` writes the facts file" in result.stderr
 
     def test_a_facts_file_may_begin_with_a_byte_order_mark(self, file: Path) -> None:
         file.write_text(file.read_text(), encoding="utf-8-sig")
@@ -155,6 +163,13 @@ class TestWhatCannotBeAsked:
 
         assert result.exit_code == 2
         assert f"{file}: line 1: the file is not a facts file" in result.stderr
+
+    def test_assignments_to_a_subject_that_does_not_exist_are_noted(self, tmp_path: Path) -> None:
+        file = written(tmp_path, assigned(PrincipalId("membre"), "viewer", RAW))
+
+        said = asked("check", file, "table.select", FLIGHTS, "--principal", MEMBER).stderr
+
+        assert "no principal, group or team has the id `membre` at revision 5; its assignments give nothing" in said
 
     def test_a_hostile_facts_file_forges_no_line_and_floods_no_terminal(self, file: Path) -> None:
         text = file.read_text()
@@ -360,7 +375,11 @@ class TestWhatIf:
             (replace(assigned(MEMBER, "viewer", RAW), model="nekto"), "line 1: no access model `nekto` is in force; write one of `nekt`"),
             (assigned(PrincipalId("membre"), "viewer", RAW), "line 1: no subject has the id `membre`; did you mean `member`?"),
             (assigned(MEMBER, "viewer", ResourceId("lake.raw")), "line 1: no resource has the id `lake.raw`; write `raw`, the id of the resource of this name"),
-            (RoleRevoked(MEMBER, "editor", RAW), "line 1: `member` was not assigned the role `editor` on `raw`; "),
+            (RoleRevoked(MEMBER, "viewr", RAW), "line 1: `member` was not assigned the role `viewr` on `raw`; did you mean `viewer`?"),
+            (GovernedBy(ResourceId("project"), "y42", ""), "line 1: no access model `y42` is in force; write one of `nekt`"),
+            (ResourceCreated(ResourceId("new"), "tabel", RAW, "new"), "line 1: no access model in force has the type `tabel`; did you mean `table`?"),
+            (SettingChanged(ResourceId("project"), "plann", "growth"), "line 1: no access model in force has the setting `plann`; did you mean `plan`?"),
+            (ResourceCreated(ResourceId("new"), "table", RAW, "flights"), "line 1: `raw` contains another resource with the name `flights`"),
         ],
     )  # fmt: skip
     def test_facts_what_if_refuses_a_change_that_could_have_no_effect(

@@ -188,6 +188,24 @@ class TestDeciding:
             world().refuse(command, NotFoundError, by=ANN)
 
 
+class TestADeletedConsumer:
+    def test_a_request_of_a_deleted_team_is_not_approved(self) -> None:
+        found = world()
+        found.do(request("a", "ops"), by=BEN)
+        found.do(DeleteResource(ResourceId("ops")))
+
+        found.refuse(approve(), InvalidError, "the consumer of the agreement does not exist any more", by=ANN)
+
+    def test_an_agreement_of_a_deleted_team_is_not_edited(self) -> None:
+        found = world()
+        found.do(request("a", "ops"), by=BEN)
+        found.do(approve(), by=ANN)
+        found.do(DeleteResource(ResourceId("ops")))
+
+        edit = EditAccess(A, 2_000.0, None, "another purpose")
+        found.refuse(edit, InvalidError, "the consumer of the agreement does not exist any more", by=ANN)
+
+
 class TestEditing:
     def test_the_consumer_edits_a_requested_agreement(self) -> None:
         found = world()

@@ -19,6 +19,7 @@ from tests.control.organization_harness import (
     onehouse,
     resource,
     role,
+    y42,
 )
 from tests.fakes.store import FakeStore
 
@@ -99,6 +100,12 @@ class TestGoverning:
         assert set(facts.children[ResourceId("new")].values()) == {"new/lake"}
         again = world.do(GovernProject(ResourceId("new"), "nekt"))
         assert set(again.children[ResourceId("new")].values()) == {"new/lake"}
+
+    def test_a_project_with_a_resource_of_an_implicit_name_is_not_governed_by_the_model(self) -> None:
+        world = y42()
+        world.do(resource("lake", "module", "space"))
+
+        world.refuse(GovernProject(ResourceId("space"), "nekt"), AlreadyExistsError, "the project contains `lake`")
 
     def test_the_deployment_alone_governs_a_project_and_with_a_known_model(self) -> None:
         onehouse().refuse(GovernProject(ResourceId("project"), "nekt"), InvalidError, by=FOUNDER)

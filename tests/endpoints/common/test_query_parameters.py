@@ -29,6 +29,13 @@ def test_a_write_refuses_an_unknown_query_parameter_and_changes_nothing(acme: Or
     assert acme.control.snapshot.revision == before
 
 
+def test_a_create_of_an_invitation_refuses_an_unknown_query_parameter(acme: OrganizationClient) -> None:
+    answer = acme.call("owner", "POST", "/invitations", {"name": "zed"}, dryrun="true")
+
+    assert answer.status_code == 422
+    assert "query.dryrun" in answer.text
+
+
 def test_every_known_query_parameter_is_accepted(acme: OrganizationClient) -> None:
     answer = acme.call("owner", "GET", "/requests", which="own", action="table.select", limit=3, sort="state", q="x")
 

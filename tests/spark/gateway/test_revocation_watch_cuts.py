@@ -269,7 +269,7 @@ class TestBounds:
         error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
 
         assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert "too large together" in error.details()
+        assert "are together larger than" in error.details()
         backend.go_on.set()
         assert list(only.answers)
         assert Client(gateway.port, "ann").call("ExecutePlan")

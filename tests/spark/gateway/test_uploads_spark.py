@@ -187,6 +187,7 @@ class TestStockClient:
         assert spark.createDataFrame(np.array([[1.5, 2.5]])).collect() == [(1.5, 2.5)]
         assert spark.createDataFrame([], "a INT").collect() == []
 
+    @pytest.mark.soak
     def test_a_wide_table_arrives_as_artifacts(self, spark: SparkSession) -> None:
         """The schema of the table alone is larger than one chunk."""
         frame = pd.DataFrame({f"column_{each}": range(2_000) for each in range(600)})

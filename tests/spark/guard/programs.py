@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headgate.spark.toolchain.jars import spark_jars
 from headgate.spark.toolchain.prepare import Toolchain
-from tests.short_lived_drivers import QUICK_COMPILER
+from tests.short_lived_drivers import QUICK_JVM_OPTIONS
 
 
 def compile_program(toolchain: Toolchain, folder: Path, text: str) -> None:
@@ -15,7 +15,7 @@ def compile_program(toolchain: Toolchain, folder: Path, text: str) -> None:
     source.write_text(text, encoding="utf-8")
     compiler = (
         str(toolchain.java),
-        *QUICK_COMPILER,
+        *QUICK_JVM_OPTIONS,
         "-cp",
         _beside(toolchain),
         "scala.tools.nsc.Main",
@@ -29,7 +29,7 @@ def run_program(toolchain: Toolchain, folder: Path, text: str, main: str, *optio
     """Compile a program, run its `main` in a JVM with these options, and return its output."""
     compile_program(toolchain, folder, text)
     classpath = f"{folder}{os.pathsep}{_beside(toolchain)}"
-    jvm = [str(toolchain.java), *QUICK_COMPILER, *options, "-cp", classpath, main, argument]
+    jvm = [str(toolchain.java), *QUICK_JVM_OPTIONS, *options, "-cp", classpath, main, argument]
     return subprocess.run(jvm, check=True, timeout=100, capture_output=True, text=True).stdout
 
 

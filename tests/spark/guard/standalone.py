@@ -13,7 +13,7 @@ from headgate.spark.driver.config import OPENED
 from headgate.spark.toolchain.jars import spark_jars
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.app.server_process import PS, until
-from tests.short_lived_drivers import QUICK_COMPILER
+from tests.short_lived_drivers import QUICK_JVM_OPTIONS
 
 LOOPBACK = "127.0.0.1"
 
@@ -113,7 +113,7 @@ class Standalone:
             "SPARK_SCALA_VERSION": "2.13",
             "SPARK_LOCAL_IP": LOOPBACK,
             "PATH": os.environ["PATH"],
-            "JDK_JAVA_OPTIONS": " ".join(QUICK_COMPILER),  # the executors inherit it
+            "JDK_JAVA_OPTIONS": " ".join(QUICK_JVM_OPTIONS),  # the executors inherit it
         }
         with (self._folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._folder, env=environ)

@@ -94,7 +94,6 @@ SLOW = """SELECT max(n) FROM (SELECT k, count(*) AS n FROM (
 """A query with two shuffles, each of which takes some time."""
 
 
-@pytest.mark.soak
 def test_cached_rows_that_do_not_fit_in_memory_are_computed_again(
     lake: DriverHarness, logged: Callable[[], str]
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_statement_that_grows_while_it_is_planned_ends_without_harm_to_others(
     assert lake.driver.generation == generation
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("query", [constraints(17), joined(12, 100)])
 def test_a_query_of_columns_with_many_aliases_is_answered_soon(lake: DriverHarness, query: str) -> None:
     begun = time.monotonic()
@@ -159,6 +160,7 @@ def test_generated_names_of_many_columns_are_allowed(lake: DriverHarness) -> Non
     assert len(lake.session(ADMIN).sql(f"SELECT {columns} FROM (SELECT {given} FROM range(1))").schema) == 1000
 
 
+@pytest.mark.soak
 def test_a_merge_of_many_columns_is_planned(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     columns = ", ".join(f"id + {n} AS c{n}" for n in range(500))

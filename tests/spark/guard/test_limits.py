@@ -240,7 +240,6 @@ class TestOperatorsLimits:
         assert caught.value.getSqlState() == ENDED
         assert "more than 15.0 s" in str(caught.value)
 
-    @pytest.mark.soak
     def test_an_endless_regular_expression_of_constants_is_ended(self, small: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
             small.session(ADMIN).sql(r"SELECT rlike(repeat('x', 60), r'(x+x+)+y\1')").collect()

@@ -261,6 +261,7 @@ def test_a_clone_counts_as_a_session(lake: DriverHarness) -> None:
     assert lake.driver.generation == generation
 
 
+@pytest.mark.soak
 def test_a_replaced_view_releases_its_memory(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
 

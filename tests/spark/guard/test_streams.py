@@ -160,7 +160,6 @@ class TestBounds:
         finish_streams(start_rate_stream(lake.session(ADMIN, ADMIN)), queries.pop())
         finish_streams(start_rate_stream(second), *queries)
 
-    @pytest.mark.soak
     def test_the_plans_of_a_users_active_streams_are_bounded(self, lake: DriverHarness) -> None:
         spark = lake.session(READER, READER)
         query = start_rate_stream(spark, column=LARGE)

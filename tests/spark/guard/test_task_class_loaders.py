@@ -26,11 +26,7 @@ object Loaders extends App {
 """
 
 
-@pytest.mark.parametrize(
-    ("agent", "loads"),
-    [(True, "false"), pytest.param(False, "true", marks=pytest.mark.soak)],
-    ids=["with the agent", "without it"],
-)
+@pytest.mark.parametrize(("agent", "loads"), [(True, "false"), (False, "true")], ids=["with the agent", "without it"])
 def test_a_task_loads_no_class_from_the_folder_of_its_session(
     toolchain: Toolchain, tmp_path: Path, loads: str, *, agent: bool
 ) -> None:

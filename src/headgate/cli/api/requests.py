@@ -1,6 +1,5 @@
 """`headgate request`: requests of access to a resource, and the decisions on them."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -132,18 +131,11 @@ def _assignments_for(request: str, author: str) -> dict[str, dict[str, Any]]:
 
 def _note_fixes(action: str, resource: str) -> None:
     """Print the assignments that would allow the action, and the users that can make them, if the caller may see the resource."""
-    from headgate.control.questions.messages import NO_FIX
-
     try:
         found = send_request("POST", "/questions/explain", body={"action": action, "resource": resource})
     except ApiError:
         return
     for fix in found["fixes"]:
         note(f"it can be approved with {fix_text(fix)}")
-    if not found["fixes"] and _may_see(found):
-        note(f"warning: no user can approve it now, because {NO_FIX}; check the action and the resource")
-
-
-def _may_see(explained: Mapping[str, Any]) -> bool:
-    missing = explained["missing"]
-    return bool(missing) and missing["code"] != "no-resource"
+    if (found["missing"] or {}).get("code") == "unknown-action":
+        note(f"warning: no user can approve it, because the access model does not define `{action}` on `{resource}`")

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from headgate.cli.errors import describe_unreadable
-from headgate.cli.facts.names import suggest
+from headgate.cli.facts.names import describe_unknown_word, has_role
 from headgate.cli.facts.options import AskError, On
 from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
@@ -23,7 +23,7 @@ from headgate.decision.context import Models
 from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
-from headgate.facts.changes import Change, RoleAssigned
+from headgate.facts.changes import Change
 from headgate.facts.encoding import FactsError, read_changes, read_history
 from headgate.facts.fold import fold
 from headgate.facts.history import State
@@ -85,7 +85,17 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
             f"{error}; ask about a newer revision, or pass the file of that version of the model with `--model-file`"
         ) from None
     _note_unknown_roles(state.facts, models)
+    _note_unknown_subjects(state.facts)
     return models
+
+
+def _note_unknown_subjects(facts: Snapshot) -> None:
+    """Print a note for each subject of assignments that does not exist (any more)."""
+    known = (facts.principals, facts.groups, facts.resources)
+    unknown = sorted(subject for subject in facts.assignments if not any(subject in each for each in known))
+    for subject in unknown[:_MOST_NOTES]:
+        line = f"no principal, group or team has the id `{subject}` at revision {facts.revision}; its assignments give nothing"
+        note(f"headgate: {_quotable(line)}")
 
 
 def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
@@ -93,19 +103,13 @@ def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
     assigned = {
         (each.model, role) for assignments in facts.assignments.values() for (role, *_), each in assignments.items()
     }
-    unknown = [(name, role) for name, role in sorted(assigned) if not _has_role(facts, models.get(name), role)]
+    unknown = [(name, role) for name, role in sorted(assigned) if not has_role(facts, models.get(name), role)]
     for name, role in unknown[:_MOST_NOTES]:
         reason = f"has no role `{role}`" if name in models else "governs nothing"
         line = f"the access model `{name}` {reason}; assignments of `{role}` at revision {facts.revision} give nothing"
         note(f"headgate: {_quotable(line)}")
     if len(unknown) > _MOST_NOTES:
         note(f"headgate: assignments of {len(unknown) - _MOST_NOTES} more roles give nothing")
-
-
-def _has_role(facts: Snapshot, model: Model | None, role: str) -> bool:
-    return model is not None and (
-        role in model.roles or (model.custom_roles is not None and role in facts.custom_roles)
-    )
 
 
 def _quotable(line: str) -> str:
@@ -130,7 +134,8 @@ def read_model_file(path: Path) -> Model:
 def changes_of(path: Path, answers: Answers) -> tuple[Change, ...]:
     """Return the changes of a file, one on each line, that are to follow the facts.
 
-    Raises `AskError` if the file cannot be read, has no change, or has one that could have no effect, with its line.
+    Raises `AskError`, with the line, if the file cannot be read, has no change, or has a change that cannot follow the facts
+    or has a word that no access model in force knows.
     """
     with _reading(path), path.open(encoding=_UTF_8) as lines:
         numbered = tuple(read_changes(lines, answers.facts))
@@ -139,17 +144,9 @@ def changes_of(path: Path, answers: Answers) -> tuple[Change, ...]:
     changes = tuple(change for _, change in numbered)
     after = fold(answers.facts, changes, answers.facts.revision)
     for number, change in numbered:
-        if isinstance(change, RoleAssigned) and not _has_role(after, answers.models.get(change.model), change.role):
-            raise AskError(f"{path}: line {number}: {_quotable(_unknown_role(answers.models, after, change))}")
+        if unknown := describe_unknown_word(answers.models, after, change):
+            raise AskError(f"{path}: line {number}: {_quotable(unknown)}")
     return changes
-
-
-def _unknown_role(models: Models, facts: Snapshot, change: RoleAssigned) -> str:
-    model = models.get(change.model)
-    if model is None:
-        return f"no access model `{change.model}` is in force; write one of {', '.join(f'`{each}`' for each in models)}"
-    meant = suggest(change.role, {*model.roles, *(facts.custom_roles if model.custom_roles is not None else ())})
-    return f"the access model `{model.name}` has no role `{change.role}`{meant or '; correct the role'}"
 
 
 @contextmanager
@@ -163,7 +160,7 @@ def _reading(path: Path, hint: str = "") -> Iterator[None]:
         raise AskError(f"{describe_unreadable(path, error)}{hint}") from None
     except IsADirectoryError:
         raise AskError(
-            f"`{path}` is a folder, not a file; if it is a data folder, `headgate facts export {path}` writes its facts file"
+            f"`{path}` is a folder, not a file; for a data folder, `headgate facts export {path} > facts.jsonl` writes the facts file"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise AskError(describe_unreadable(path, error)) from None

@@ -9,8 +9,10 @@ from headgate.decision.context import Models
 from headgate.decision.reference import ASSIGNING
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
+from headgate.facts.changes import Change, GovernedBy, ResourceCreated, RoleAssigned, SettingChanged
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Model
 
 _CORRECT = "; correct the name"
 _NO_NAMES = "a facts file has no names of principals; `headgate api GET /api/v1/users` shows the id of each user"
@@ -102,6 +104,31 @@ def _role_of(models: Models, facts: Snapshot, name: str | None) -> str | None:
     if name is not None and name not in known:
         raise AskError(f"no access model of the facts file has a role `{name}`{suggest(name, known) or _CORRECT}")
     return name
+
+
+def has_role(facts: Snapshot, model: Model | None, role: str) -> bool:
+    """Whether a model has a role of this name: its own, or a custom role of the organization."""
+    return model is not None and (
+        role in model.roles or (model.custom_roles is not None and role in facts.custom_roles)
+    )
+
+
+def describe_unknown_word(models: Models, facts: Snapshot, change: Change) -> str:
+    """Return which model, role, type or setting of a change no access model in force has; empty if all are known."""
+    match change:
+        case RoleAssigned(role=role, model=model) if model in models and not has_role(facts, models[model], role):
+            known = {*models[model].roles, *(facts.custom_roles if models[model].custom_roles is not None else ())}
+            return f"the access model `{model}` has no role `{role}`{suggest(role, known) or '; correct the role'}"
+        case RoleAssigned(model=model) | GovernedBy(model=model) if model not in models:
+            return f"no access model `{model}` is in force; write one of {', '.join(f'`{each}`' for each in models)}"
+        case ResourceCreated(type=type) if not any(type in each.types for each in models.values()):
+            known = {type for each in models.values() for type in each.types}
+            return f"no access model in force has the type `{type}`{suggest(type, known) or '; correct the type'}"
+        case SettingChanged(setting=name) if not any(name in each.settings for each in models.values()):
+            known = {name for each in models.values() for name in each.settings}
+            return f"no access model in force has the setting `{name}`{suggest(name, known) or '; correct the setting'}"
+        case _:
+            return ""
 
 
 def suggest(name: str, known: Collection[str]) -> str:

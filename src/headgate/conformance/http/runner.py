@@ -136,7 +136,7 @@ class HttpScenarioRunner:
         answer = self._http.request(
             call.method,
             f"/o/{quote(log, safe='')}/api/v1{call.path}",
-            params={**call.query, "dry_run": "true"},
+            params=call.query if call.method == "GET" else {**call.query, "dry_run": "true"},
             json=call.body or None,
             headers={"authorization": f"Bearer {secret}"},
         )

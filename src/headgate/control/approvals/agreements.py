@@ -9,7 +9,7 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.tree import subject_kind
 from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import Agreement, Resource
+from headgate.facts.snapshot import Agreement, Resource, Snapshot
 from headgate.model.model import Model
 
 
@@ -163,8 +163,14 @@ def _build_approval(
         raise InvalidError("the end of the agreement is not after its start; choose a later end")
     port = view.target(about.port)
     model, role = _role(view, port)
+    if not _is_known(view.facts, about.consumer):
+        raise InvalidError("the consumer of the agreement does not exist any more; reject or delete the agreement")
     given = RoleAssigned(about.consumer, role, port.id, model.name, view.actor, ends, starts, access)
     return AccessApproved(access, starts, ends), given
+
+
+def _is_known(facts: Snapshot, consumer: SubjectId) -> bool:
+    return consumer in facts.principals or consumer in facts.resources
 
 
 def _at_once(view: CommandContext, port: Resource, consumer: SubjectId) -> bool:

@@ -73,10 +73,15 @@ class ExternalIdentities:
 
     def _register_user(self, who: ExternalIdentity) -> PrincipalId:
         email = normalize_address(who.email) if who.email else None
-        if email is None or domain_of(email) not in self._join:
+        if email is None:
             raise LoginError(
-                "the provider has authenticated you, but this deployment has no user for you; ask an owner of the "
-                "organization for an invitation"
+                "the provider has authenticated you, but it does not report a verified e-mail address; ask the operator of "
+                "this deployment to check your account at the provider"
+            )
+        if domain_of(email) not in self._join:
+            raise LoginError(
+                "the provider has authenticated you, but no user of this deployment has your e-mail address; ask the "
+                "operator of this deployment to create a user with it"
             )
         if self._addresses.is_like_another(email):
             raise LoginError(

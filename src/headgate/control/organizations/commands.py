@@ -121,11 +121,16 @@ class GovernProject:
             )
         project, model = view.target(self.project, "project"), _in_force(view, self.model)
         there = {view.facts.resources[id].type for id in view.facts.children[project.id].values()}
-        missing = (
+        missing = [
             each
             for each in implicit_children(model, project.id, project.type)
             if each.parent != project.id or each.type not in there
-        )
+        ]
+        names = view.facts.children[project.id]
+        if taken := [each.name for each in missing if each.parent == project.id and each.name in names]:
+            raise AlreadyExistsError(
+                f"the project contains `{taken[0]}`, and the access model creates a resource with this name; rename the present one first"
+            )
         return CommandEffect((GovernedBy(project.id, model.name, model.hash), *missing))
 
 

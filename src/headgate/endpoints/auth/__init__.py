@@ -3,7 +3,7 @@
 import logging
 import math
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
@@ -16,6 +16,7 @@ from headgate.endpoints.auth.oidc.client import ProviderClient
 from headgate.endpoints.auth.oidc.errors import ProviderError
 from headgate.endpoints.common.context import AppState
 from headgate.endpoints.common.problems import problem_response, with_retry_after
+from headgate.endpoints.common.query_parameters import require_known_parameters
 from headgate.endpoints.common.request_scope import REQUEST
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,10 @@ def install_auth(app: FastAPI, auth_services: AuthServices) -> None:
     provider = auth_services.authentication.settings.provider
     app.state.auth_services = auth_services
     app.state.provider = ProviderClient(provider, lambda: auth_services.authentication.now) if provider else None
-    for module in (sessions, invitations, devices, oauth, oidc):
+    for module in (sessions, invitations):
+        app.include_router(module.router, dependencies=[Depends(require_known_parameters)])
+    # Other programs may add query parameters to the routes of OAuth 2.0 and OpenID Connect.
+    for module in (devices, oauth, oidc):
         app.include_router(module.router)
     app.add_exception_handler(OAuthError, on_oauth)
 

@@ -137,7 +137,9 @@ def _load_kept_rows(organization: Organization, moment: Evaluation, found: Resou
     # The stored rows may come from tables that the definition no longer reads: if the caller may not read one of them, the
     # answer is the same as without rows.
     if kept is None or not kept.is_visible_to(organization.control, moment.caller):
-        raise NotFoundError(f"no run of `{found.name}` that you may see has stored rows; run the pipeline, then retry")
+        raise NotFoundError(
+            f"no run of `{found.name}` that you may see has stored rows; run the pipeline if you may read its tables, then retry"
+        )
     return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
 
 

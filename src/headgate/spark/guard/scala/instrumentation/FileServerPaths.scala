@@ -15,5 +15,5 @@ final class FileServerPaths extends ClassChange(Set("org.apache.spark.rpc.netty.
 object FileServerPaths {
   /** Refuse the name of a file that leads out of its folder. Changed bytecode calls this. */
   def requireWithin(name: String): Unit =
-    if (name.split('/').contains("..")) throw new SecurityException("the name of the file that a Spark executor requested contains `..`; add the file again under a name without `..`")
+    if (name.split('/').contains("..")) throw new SecurityException("a Spark executor requested a file whose name contains `..`; ask the operator of this deployment to check which processes connect to the Spark driver")
 }
