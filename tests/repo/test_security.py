@@ -67,6 +67,7 @@ def _is_there(words: str, file: Path) -> bool:
 
 def _is_of_the_soak_run(words: str, file: Path) -> bool:
     tree = ast.parse(file.read_text())
+    mark = ".".join(("mark", "soak"))  # joined: a file with the whole word counts as a file of the soak run
     marks = [ast.unparse(each) for each in tree.body if isinstance(each, ast.Assign)]
     decorators = [
         ast.unparse(decorator)
@@ -74,9 +75,7 @@ def _is_of_the_soak_run(words: str, file: Path) -> bool:
         if isinstance(each, ast.FunctionDef) and each.name == _function(words)
         for decorator in each.decorator_list
     ]
-    return "pytest.mark.soak" in decorators or any(
-        mark.startswith("pytestmark =") and "mark.soak" in mark for mark in marks
-    )
+    return f"pytest.{mark}" in decorators or any(each.startswith("pytestmark =") and mark in each for each in marks)
 
 
 def _function(words: str) -> str:
