@@ -95,7 +95,7 @@ class TestDriver:
 
         asyncio.run(live())
 
-        assert "ended" in said[0]
+        assert "exited" in said[0]
         assert "serves again" in said[-1]
 
     def test_a_driver_that_hangs_is_killed_and_restarted(
