@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from headgate.facts import changes as c
-from headgate.facts.consistency import find_conflict, find_inconsistency
+from headgate.facts.consistency import find_inconsistency
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 from tests.facts.samples import ALL, ANNA, BEN, CREW, RAW, ROOT, SAMPLES, TABLE, TEAM
@@ -27,7 +27,7 @@ _FREE = {
 
 def text_of(facts: Snapshot, change: c.Change) -> str:
     """Return what is wrong with a change; empty if nothing is."""
-    found = find_inconsistency(facts, change) or find_conflict(facts, change)
+    found = find_inconsistency(facts, change)
     return found.text if found else ""
 
 
@@ -66,7 +66,7 @@ def test_a_misspelt_id_is_found_in_every_field(change: c.Change, before: Snapsho
     assert not text_of(before, change)
     misspelt = replace(change, **{name: "misspelt"})
 
-    found = find_inconsistency(before, misspelt) or find_conflict(before, misspelt)
+    found = find_inconsistency(before, misspelt)
 
     assert found is not None
     assert found.known is not None

@@ -162,13 +162,12 @@ def stored_credential() -> tuple[str, str]:
             f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent only to a server on this machine"
         )
     try:
-        return _require_sendable(
-            kept.read_text(encoding="utf-8").strip(), f"`{kept}`"
-        ), f"the owner's token in `{kept}`"
-    except OSError:
+        token = kept.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
         raise ApiError(
             f"you are not logged in, and HEADGATE_TOKEN is not set; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token. On the machine of the server, set HEADGATE_DATA to its data folder: `{kept}` cannot be read{_demo_hint()}"
         ) from None
+    return _require_sendable(token, f"`{kept}`"), f"the owner's token in `{kept}`"
 
 
 def _require_sendable(token: str, source: str) -> str:

@@ -111,6 +111,11 @@ def write_text(text: str) -> None:
     _Data().write(text)
 
 
+def format_end(ends: float | None) -> str:
+    """Return until when something holds (seconds since the epoch; None = no end), as a phrase."""
+    return "without an end" if ends is None else f"until {format_time(ends)}"
+
+
 def format_time(seconds: float | None) -> str:
     """Return a time (seconds since the epoch) as UTC date and time; empty for None."""
     if seconds is None:

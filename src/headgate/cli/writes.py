@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from headgate.cli.client import ApiError, api_path, format_revision, send_request, send_write
-from headgate.cli.output import OutputFormat, format_time, note, print_table, say, write_json
+from headgate.cli.output import OutputFormat, format_end, note, print_table, say, write_json
 
 Answer = dict[str, Any]
 
 _NAMES = 3
 """The most names in a cell of the table of effects; JSON has them all."""
+NOTHING_CREATED: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,11 @@ def write(
         write_json(answer, indent=2)
     elif options.dry_run:
         effects, changes = answer.get("effects") or [], answer.get("changes") or []
-        named = _Names(_created_names(changes))
-        _print_effects(effects, answer.get("pipelines") or [], named)
+        created = {each["resource"]: each["name"] for each in changes if each["change"] == "ResourceCreated"}
+        print_effects(effects, answer.get("pipelines") or [], created)
         if more := answer.get("more_effects"):
             say(f"{more} more effects are not shown")
-        for line in _describe_assignments(changes, {each["principal"]: each["name"] for each in effects}, named):
+        for line in _describe_assignments(changes, {each["principal"]: each["name"] for each in effects}, created):
             say(line)
         count = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"
         say(f"dry run: nothing was changed; {count} would be made")
@@ -57,38 +60,35 @@ def write(
     return None if options.dry_run else answer
 
 
-def print_effects(effects: Sequence[Mapping[str, Any]], pipelines: Sequence[Mapping[str, Any]]) -> None:
-    """Print which actions principals would lose and gain, and which pipelines would break or open."""
-    _print_effects(effects, pipelines, _Names({}))
-
-
-def _print_effects(
-    effects: Sequence[Mapping[str, Any]], pipelines: Sequence[Mapping[str, Any]], named: "_Names"
+def print_effects(
+    effects: Sequence[Mapping[str, Any]],
+    pipelines: Sequence[Mapping[str, Any]],
+    created: Mapping[str, str] = NOTHING_CREATED,
 ) -> None:
+    """Print which actions principals would lose and gain, and which pipelines would break or open.
+
+    `created` has the names, by id, of resources that do not exist yet.
+    """
     if effects:
-        print_table(("principal", "resource", "loses", "gains"), list(_rows(effects, named)))
+        print_table(("principal", "resource", "loses", "gains"), list(_rows(effects, created)))
     if pipelines:
-        print_table(("pipeline", "effect"), [(named(each["pipeline"]), _effect(each)) for each in pipelines])
+        rows = [(_resource_name(each["pipeline"], created), _effect(each)) for each in pipelines]
+        print_table(("pipeline", "effect"), rows)
     if not (effects or pipelines):
         say("no decision would change")
 
 
-def _created_names(changes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    return {each["resource"]: each["name"] for each in changes if each["change"] == "ResourceCreated"}
-
-
 def _describe_assignments(
-    changes: Sequence[Mapping[str, Any]], subjects: Mapping[str, str], named: "_Names"
+    changes: Sequence[Mapping[str, Any]], subjects: Mapping[str, str], created: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield a line for each assignment among the changes of a dry run; `subjects` has names of principals by id."""
     for each in changes:
         if each["change"] == "RoleAssigned":
-            end = "without an end" if each["ends"] is None else f"until {format_time(each['ends'])}"
-            subject = subjects.get(each["subject"], each["subject"])
-            yield f"would be assigned: {each['role']} on {named(each['resource'])} to {subject} {end}"
+            place, subject = _resource_name(each["resource"], created), subjects.get(each["subject"], each["subject"])
+            yield f"would be assigned: {each['role']} on {place} to {subject} {format_end(each['ends'])}"
 
 
-def _rows(effects: Sequence[Mapping[str, Any]], named: "_Names") -> Iterator[Sequence[str]]:
+def _rows(effects: Sequence[Mapping[str, Any]], created: Mapping[str, str]) -> Iterator[Sequence[str]]:
     """Yield one row for all resources on which a principal loses and gains the same actions."""
     alike: dict[tuple[str, str, str], list[str]] = {}
     for each in effects:
@@ -96,8 +96,8 @@ def _rows(effects: Sequence[Mapping[str, Any]], named: "_Names") -> Iterator[Seq
         alike.setdefault(key, []).append(each["resource"])
     for (name, lost, gained), resources in alike.items():
         rest = len(resources) - _NAMES
-        shown = ", ".join(map(named, resources[:_NAMES]))
-        yield name, f"{shown}{f' and {rest} more' if rest > 0 else ''}", lost, gained
+        named = ", ".join(_resource_name(each, created) for each in resources[:_NAMES])
+        yield name, f"{named}{f' and {rest} more' if rest > 0 else ''}", lost, gained
 
 
 def _actions(abilities: Sequence[Mapping[str, Any]]) -> str:
@@ -109,21 +109,13 @@ def _effect(pipeline: Mapping[str, Any]) -> str:
     return " and ".join(word for word in ("breaks", "opens") if pipeline[word])
 
 
-class _Names:
-    """The names of resources, each requested once; the id of one that the caller may not see."""
-
-    def __init__(self, known: Mapping[str, str]) -> None:
-        """`known` has names by id."""
-        self._known = dict(known)
-
-    def __call__(self, id: str) -> str:
-        """Return the name of a resource."""
-        if id not in self._known:
-            self._known[id] = _full_name(id)
-        return self._known[id]
+def _resource_name(id: str, created: Mapping[str, str]) -> str:
+    """Return the name of a resource; its id if the caller may not see it."""
+    return created.get(id) or _existing_name(id)
 
 
-def _full_name(id: str) -> str:
+@cache
+def _existing_name(id: str) -> str:
     with suppress(ApiError):
         return str(send_request("GET", api_path("resources", id))["name"])
     return id

@@ -4,7 +4,7 @@ The control plane writes consistent changes only. A file can be edited by hand, 
 no effect, silently.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -24,46 +24,82 @@ class Inconsistency(NamedTuple):
 
 
 def find_inconsistency(facts: Snapshot, change: c.Change) -> Inconsistency | None:
-    """Return the first id of a change that does not fit these facts; None if the change can follow them.
+    """Return the first id of a change that does not fit these facts; None if the change can follow them."""
+    return find_log_inconsistency(facts, change) or _find_newly_refused(facts, change)
 
-    Logs of earlier versions have two changes that are not reported here, but by `find_conflict`.
+
+def find_log_inconsistency(facts: Snapshot, change: c.Change) -> Inconsistency | None:
+    """Return the first id of a change of a log that does not fit these facts.
+
+    Earlier versions of Headgate wrote two changes that are refused today: an assignment to a deleted team, and a second
+    resource of one name. They are not reported.
     """
-    return next(_list_inconsistencies(facts, change), None)
+    if isinstance(change, c.OrganizationCreated):
+        return _find_second_organization(facts, change)
+    if facts.organization is None:
+        return Inconsistency("organization", "no earlier change creates the organization (`OrganizationCreated`)")
+    return _find_used_id(facts, change) or _find_unknown_id(facts, change) or _find_impossibility(facts, change)
 
 
-def find_conflict(facts: Snapshot, change: c.Change) -> Inconsistency | None:
-    """Return the other inconsistency of a change: an assignment to a deleted subject, or a second resource of one name."""
+def _find_second_organization(s: Snapshot, change: c.OrganizationCreated) -> Inconsistency | None:
+    if s.organization is None:
+        return None
+    return Inconsistency(change.organization, "the organization was created by an earlier change")
+
+
+def _find_used_id(s: Snapshot, change: c.Change) -> Inconsistency | None:
+    field = _INTRODUCED.get(type(change))
+    id = getattr(change, field) if field else None
+    if id is None or not any(id in known for known in (s.principals, s.groups, s.tokens, s.resources, s.requests)):
+        return None
+    return Inconsistency(id, f"the id `{id}` is in use already, and an id names one thing only")
+
+
+def _find_unknown_id(s: Snapshot, change: c.Change) -> Inconsistency | None:
+    references = _REFERENCES.get(type(change), {})
+    found = (_find_unknown(s, kind, getattr(change, field)) for field, kind in references.items())
+    return next(filter(None, found), None)
+
+
+def _find_unknown(s: Snapshot, kind: str, id: str | None) -> Inconsistency | None:
+    known: list[Mapping[Any, object]] = [getattr(s, name) for name in _KINDS[kind]]
+    if id is None or any(id in each for each in known):
+        return None
+    return Inconsistency(id, f"no {kind} has the id `{id}`", frozenset(chain.from_iterable(known)))
+
+
+def _find_impossibility(s: Snapshot, change: c.Change) -> Inconsistency | None:
     match change:
-        case c.RoleAssigned(subject):
-            return next(_list_unknown(facts, "subject", subject), None)
-        case c.ResourceCreated(id, _, parent, name) | c.ResourceRenamed(id, parent, name):
-            return next(_list_name_conflicts(facts, id, parent, name), None)
+        case c.RoleRevoked():
+            return _find_missing_assignment(s, change)
+        case c.ResourceRenamed(id, parent) if id in (parent, *(each.id for each in s.ancestors(parent))):
+            return Inconsistency(id, f"`{id}` would be moved below itself")
+        case c.ResourceDeleted(s.organization):
+            return Inconsistency(change.resource, "the organization itself cannot be deleted")
         case _:
             return None
 
 
-def _list_inconsistencies(s: Snapshot, change: c.Change) -> Iterator[Inconsistency]:
-    if isinstance(change, c.OrganizationCreated):
-        if s.organization is not None:
-            yield Inconsistency(change.organization, "the organization was created by an earlier change")
-        return
-    if s.organization is None:
-        yield Inconsistency("organization", "no earlier change creates the organization (`OrganizationCreated`)")
-        return
-    field = _INTRODUCED.get(type(change))
-    if field is not None and _is_used(s, id := getattr(change, field)):
-        yield Inconsistency(id, f"the id `{id}` is in use already, and an id names one thing only")
-    for field, kind in _REFERENCES.get(type(change), {}).items():
-        yield from _list_unknown(s, kind, getattr(change, field))
+def _find_missing_assignment(s: Snapshot, change: c.RoleRevoked) -> Inconsistency | None:
+    held = s.assignments.get(change.subject, NOTHING_HELD)
+    if (change.role, change.resource, change.reason) in held:
+        return None
+    why = f" for the reason `{change.reason}`" if change.reason else ""
+    text = f"`{change.subject}` was not assigned the role `{change.role}` on `{change.resource}`{why}"
+    roles = frozenset(role for role, place, _ in held if place == change.resource and role != change.role)
+    return Inconsistency(change.role, text, roles)
+
+
+def _find_newly_refused(s: Snapshot, change: c.Change) -> Inconsistency | None:
     match change:
-        case c.RoleRevoked():
-            yield from _list_missing_assignments(s, change)
-        case c.ResourceRenamed(id, parent) if id in (parent, *(each.id for each in s.ancestors(parent))):
-            yield Inconsistency(id, f"`{id}` would be moved below itself")
-        case c.ResourceDeleted(s.organization):
-            yield Inconsistency(change.resource, "the organization itself cannot be deleted")
+        case c.RoleAssigned(subject):
+            return _find_unknown(s, "subject", subject)
+        case c.ResourceCreated(id, _, parent, name) | c.ResourceRenamed(id, parent, name):
+            is_free = s.children.get(parent, NO_NAMES).get(name, id) == id
+            text = f"`{parent}` contains another resource with the name `{name}`"
+            return None if is_free else Inconsistency(name, text)
         case _:
-            pass
+            return None
 
 
 _INTRODUCED: Mapping[type, str] = {
@@ -109,43 +145,16 @@ _REFERENCES: Mapping[type, Mapping[str, str]] = {
 }
 """The fields with an id that must exist, and the kind of the id. Others may name what was deleted: a grantor, an edge's target."""
 
-
-def _list_unknown(s: Snapshot, kind: str, id: str | None) -> Iterator[Inconsistency]:
-    known = _known(s, kind)
-    if id is not None and not any(id in each for each in known):
-        yield Inconsistency(id, f"no {kind} has the id `{id}`", frozenset(chain.from_iterable(known)))
-
-
-def _known(s: Snapshot, kind: str) -> tuple[Mapping[Any, object], ...]:
-    known: Mapping[str, tuple[Mapping[Any, object], ...]] = {
-        "principal": (s.principals,),
-        "group": (s.groups,),
-        "subject": (s.principals, s.groups, s.resources),  # a team or domain is a resource
-        "token": (s.tokens,),
-        "resource": (s.resources,),
-        "custom role": (s.custom_roles,),
-        "access agreement": (s.agreements,),
-        "change request": (s.change_requests,),
-        "access request": (s.requests,),
-        "run": (s.runs,),
-    }
-    return known[kind]
-
-
-def _is_used(s: Snapshot, id: str) -> bool:
-    return any(id in known for known in (s.principals, s.groups, s.tokens, s.resources, s.requests))
-
-
-def _list_missing_assignments(s: Snapshot, change: c.RoleRevoked) -> Iterator[Inconsistency]:
-    held = s.assignments.get(change.subject, NOTHING_HELD)
-    if (change.role, change.resource, change.reason) in held:
-        return
-    why = f" for the reason `{change.reason}`" if change.reason else ""
-    text = f"`{change.subject}` was not assigned the role `{change.role}` on `{change.resource}`{why}"
-    roles = frozenset(role for role, place, _ in held if place == change.resource and role != change.role)
-    yield Inconsistency(change.role, text, roles)
-
-
-def _list_name_conflicts(s: Snapshot, id: c.ResourceId, parent: c.ResourceId, name: str) -> Iterator[Inconsistency]:
-    if s.children.get(parent, NO_NAMES).get(name, id) != id:
-        yield Inconsistency(name, f"`{parent}` contains another resource with the name `{name}`")
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "principal": ("principals",),
+    "group": ("groups",),
+    "subject": ("principals", "groups", "resources"),  # a team or domain is a resource
+    "token": ("tokens",),
+    "resource": ("resources",),
+    "custom role": ("custom_roles",),
+    "access agreement": ("agreements",),
+    "change request": ("change_requests",),
+    "access request": ("requests",),
+    "run": ("runs",),
+}
+"""The fields of the snapshot with the ids of a kind."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from headgate.facts import changes as change_types
 from headgate.facts.changes import Change
-from headgate.facts.consistency import Inconsistency, find_conflict, find_inconsistency
+from headgate.facts.consistency import Inconsistency, find_inconsistency, find_log_inconsistency
 from headgate.facts.fold import apply
 from headgate.facts.history import HistoryEntry, State
 from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape, shape_of
@@ -119,7 +119,7 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
             state = state.next_revision(*_entry(number, value, state.facts.revision if begun else 0))
         else:
             change = _read_change(number, value)
-            _require_consistent(state.facts, number, find_inconsistency(state.facts, change))
+            _require_consistent(state.facts, number, find_log_inconsistency(state.facts, change))
             state = _apply(state, number, change)
         begun = True
     if state.facts.revision != end:
@@ -129,16 +129,16 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
     yield state
 
 
-def read_changes(lines: Iterable[str], facts: Snapshot) -> Iterator[tuple[int, Change]]:
-    """Yield the number of each line with its change, which can be made on these facts after the changes before it.
+def read_changes(lines: Iterable[str], facts: Snapshot) -> Iterator[tuple[int, Change, Snapshot]]:
+    """Yield the number of each line, its change, which can follow these facts and the changes before it, and the facts after it.
 
     Raises `FactsError`, with the number of the line, for any other line.
     """
     for number, line in _filled_lines(lines):
         change = _read_change(number, _value(number, line))
-        _require_consistent(facts, number, find_inconsistency(facts, change) or find_conflict(facts, change))
+        _require_consistent(facts, number, find_inconsistency(facts, change))
         facts = apply(facts, change)
-        yield number, change
+        yield number, change, facts
 
 
 def _filled_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ import typer
 from headgate.cli.client import ApiError, api_path, every, pages, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import AboutPrincipal, ActionName, OutputMode, ResourceName
-from headgate.cli.output import format_time, print_items, say, write_json
+from headgate.cli.output import format_end, print_items, say, write_json
 from headgate.cli.writes import print_effects
 from headgate.cli.yaml_files import read_yaml
 
@@ -107,7 +107,7 @@ def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
     lines = [_verdict(answer)]
     for path in answer["because"]:
         through = f", limited by {path['weakest']}, where the role is weakest" if path["weakest"] else ""
-        end = f", until {format_time(path['ends'])}" if path["ends"] is not None else ""
+        end = f", {format_end(path['ends'])}" if path["ends"] is not None else ""
         lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}{end}")
     if answer["missing"]:
         lines.append(f"  {_lacking(answer, who)}")

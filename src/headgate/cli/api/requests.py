@@ -19,7 +19,7 @@ from headgate.cli.options import (
     ResourceName,
     Until,
 )
-from headgate.cli.output import format_time, note, print_item, print_items
+from headgate.cli.output import format_end, note, print_item, print_items
 from headgate.cli.times import parse_time_option
 from headgate.cli.writes import WriteOptions, write
 
@@ -103,8 +103,7 @@ def approve_request(
     if answer is not None and author is not None:
         now = _assignments_for(request, author)
         for each in (made for id, made in now.items() if id not in earlier):
-            end = "without an end" if each["ends"] is None else f"until {format_time(each['ends'])}"
-            note(f"{each['subject']} holds {each['role']} on {each['resource']} {end}")
+            note(f"{each['subject']} holds {each['role']} on {each['resource']} {format_end(each['ends'])}")
 
 
 def reject_request(

@@ -11,7 +11,7 @@ from headgate.cli.facts.facts_file import opened
 from headgate.cli.facts.names import caller_of, name_text, question_of, resource_of
 from headgate.cli.facts.options import AskError, On, With
 from headgate.cli.facts.output import decision_json, format_verdict, print_json
-from headgate.cli.output import format_time, note, print_drawing, say
+from headgate.cli.output import format_end, note, print_drawing, say
 from headgate.control.questions.messages import NO_FIX, denial_text, hidden_text
 from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.explain.explain import explain, find_end, smallest_fixes
@@ -121,7 +121,7 @@ def _way(facts: Snapshot, way: GrantPath, roles: Iterable[str]) -> Iterator[str]
     yield f" (limited by {name_text(facts, way.weakest)}, where the role is weakest)" if way.weakest else ""
     yield f", for {way.reason}" if way.reason else ""
     end = find_end(facts, way)
-    yield f", until {format_time(end)}" if end is not None else ""
+    yield f", {format_end(end)}" if end is not None else ""
 
 
 def _needed(facts: Snapshot, fix: Fix, needed: RequiredAssignment) -> str:

@@ -25,7 +25,6 @@ from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.facts.changes import Change
 from headgate.facts.encoding import FactsError, read_changes, read_history
-from headgate.facts.fold import fold
 from headgate.facts.history import State
 from headgate.facts.snapshot import Snapshot
 from headgate.model.load import load_model
@@ -36,7 +35,7 @@ _PACKAGE = files("headgate.model")
 _UTF_8 = "utf-8-sig"
 """The encoding of facts files; some editors write a byte order mark."""
 _MOST_NOTES = 10
-"""The most notes about roles that give nothing."""
+"""The most notes about assignments that give nothing."""
 
 
 def opened(path: Path, on: On) -> EvaluatedSide:
@@ -93,9 +92,11 @@ def _note_unknown_subjects(facts: Snapshot) -> None:
     """Print a note for each subject of assignments that does not exist (any more)."""
     known = (facts.principals, facts.groups, facts.resources)
     unknown = sorted(subject for subject in facts.assignments if not any(subject in each for each in known))
-    for subject in unknown[:_MOST_NOTES]:
-        line = f"no principal, group or team has the id `{subject}` at revision {facts.revision}; its assignments give nothing"
-        note(f"headgate: {_quotable(line)}")
+    lines = [
+        f"no principal, group or team has the id `{subject}` at revision {facts.revision}; its assignments give nothing"
+        for subject in unknown
+    ]
+    _note_first(lines, "more subjects")
 
 
 def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
@@ -104,12 +105,20 @@ def _note_unknown_roles(facts: Snapshot, models: Models) -> None:
         (each.model, role) for assignments in facts.assignments.values() for (role, *_), each in assignments.items()
     }
     unknown = [(name, role) for name, role in sorted(assigned) if not has_role(facts, models.get(name), role)]
-    for name, role in unknown[:_MOST_NOTES]:
-        reason = f"has no role `{role}`" if name in models else "governs nothing"
-        line = f"the access model `{name}` {reason}; assignments of `{role}` at revision {facts.revision} give nothing"
+    lines = [
+        f"the access model `{name}` {f'has no role `{role}`' if name in models else 'governs nothing'}; "
+        f"assignments of `{role}` at revision {facts.revision} give nothing"
+        for name, role in unknown
+    ]
+    _note_first(lines, "more roles")
+
+
+def _note_first(lines: Sequence[str], others: str) -> None:
+    """Print the first lines as notes; if there are more, also how many assignments of `others` give nothing."""
+    for line in lines[:_MOST_NOTES]:
         note(f"headgate: {_quotable(line)}")
-    if len(unknown) > _MOST_NOTES:
-        note(f"headgate: assignments of {len(unknown) - _MOST_NOTES} more roles give nothing")
+    if len(lines) > _MOST_NOTES:
+        note(f"headgate: assignments of {len(lines) - _MOST_NOTES} {others} give nothing")
 
 
 def _quotable(line: str) -> str:
@@ -138,15 +147,13 @@ def changes_of(path: Path, answers: Answers) -> tuple[Change, ...]:
     or has a word that no access model in force knows.
     """
     with _reading(path), path.open(encoding=_UTF_8) as lines:
-        numbered = tuple(read_changes(lines, answers.facts))
-    if not numbered:
-        raise AskError(f"`{path}` has no changes; write one change as JSON on each line, as in a facts file")
-    changes = tuple(change for _, change in numbered)
-    after = fold(answers.facts, changes, answers.facts.revision)
-    for number, change in numbered:
-        if unknown := describe_unknown_word(answers.models, after, change):
+        read = tuple(read_changes(lines, answers.facts))
+    for number, change, facts in read:
+        if unknown := describe_unknown_word(answers.models, facts, change):
             raise AskError(f"{path}: line {number}: {_quotable(unknown)}")
-    return changes
+    if not read:
+        raise AskError(f"`{path}` has no changes; write one change as JSON on each line, as in a facts file")
+    return tuple(change for _, change, _ in read)
 
 
 @contextmanager

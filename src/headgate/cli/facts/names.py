@@ -108,17 +108,19 @@ def _role_of(models: Models, facts: Snapshot, name: str | None) -> str | None:
 
 def has_role(facts: Snapshot, model: Model | None, role: str) -> bool:
     """Whether a model has a role of this name: its own, or a custom role of the organization."""
-    return model is not None and (
-        role in model.roles or (model.custom_roles is not None and role in facts.custom_roles)
-    )
+    return model is not None and role in _roles_of(facts, model)
+
+
+def _roles_of(facts: Snapshot, model: Model) -> Collection[str]:
+    return {*model.roles, *(facts.custom_roles if model.custom_roles is not None else ())}
 
 
 def describe_unknown_word(models: Models, facts: Snapshot, change: Change) -> str:
     """Return which model, role, type or setting of a change no access model in force has; empty if all are known."""
     match change:
         case RoleAssigned(role=role, model=model) if model in models and not has_role(facts, models[model], role):
-            known = {*models[model].roles, *(facts.custom_roles if models[model].custom_roles is not None else ())}
-            return f"the access model `{model}` has no role `{role}`{suggest(role, known) or '; correct the role'}"
+            meant = suggest(role, _roles_of(facts, models[model]))
+            return f"the access model `{model}` has no role `{role}`{meant or '; correct the role'}"
         case RoleAssigned(model=model) | GovernedBy(model=model) if model not in models:
             return f"no access model `{model}` is in force; write one of {', '.join(f'`{each}`' for each in models)}"
         case ResourceCreated(type=type) if not any(type in each.types for each in models.values()):

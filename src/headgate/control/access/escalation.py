@@ -51,8 +51,8 @@ def require_no_escalation_below(view: CommandContext, resource: ResourceId, chan
         gained = _held_roles(after, view.caller, id) - _held_roles(view, view.caller, id)
         if gained:
             raise InvalidError(
-                f"the change would also give you the role `{min(gained)}`, on the resource or on one that gets its roles from it, and a caller "
-                "cannot raise its own role; ask a user who holds this role there to make the change"
+                f"the change would also give you the role `{min(gained)}`, on the resource or on one that gets its roles from it, and you cannot "
+                "give yourself a role in this way; ask a user who holds this role there to make the change"
             )
 
 

@@ -47,7 +47,7 @@ def load(stream: StreamBase, connection: str, execution: RunExecution) -> None:
     try:
         _Load(stream, connection, execution).carry_out()
     except LoadError as error:
-        raise LoadError(f"the stream `{stream.name}` cannot be loaded: {error}") from error
+        raise LoadError(f"stream `{stream.name}`: {error}") from error
     except PySparkException as error:
         raise load_error_from(error, stream.name) or error from None
 
