@@ -248,6 +248,14 @@ def _entries(*changes: c.Change) -> list[LogEntry]:
     return [LogEntry(number, float(number), None, "something", (change,)) for number, change in numbered]
 
 
+def test_no_similar_id_is_searched_for_a_very_long_one() -> None:
+    added = ['{"change": "PrincipalAdded", "principal": "%s", "kind": "user"}' % ("u" * 300)]
+    removed = '{"change": "PrincipalRemoved", "principal": "%s"}' % ("u" * 299)
+
+    with pytest.raises(FactsError, match="correct the line, or create what it names in an earlier line"):
+        read_facts([_HEADER, *_BEGUN, *added, removed])
+
+
 class TestLogsOfEarlierVersions:
     def test_an_assignment_to_a_deleted_team_can_be_read(self) -> None:
         given = '{"change": "RoleAssigned", "subject": "gone", "role": "r", "resource": "o", "model": "m"}'

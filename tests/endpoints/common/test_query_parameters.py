@@ -20,6 +20,13 @@ def test_an_unknown_query_parameter_is_refused_with_those_of_the_route(acme: Org
     assert "`which`" in answer.json()["faults"][0]["fault"]
 
 
+def test_a_long_unknown_query_parameter_is_not_repeated_in_full(acme: OrganizationClient) -> None:
+    answer = acme.call("owner", "GET", "/requests", **{"a" * 20_000: "1"})
+
+    assert answer.status_code == 422
+    assert len(answer.content) < 1000
+
+
 def test_a_write_refuses_an_unknown_query_parameter_and_changes_nothing(acme: OrganizationClient) -> None:
     before = acme.control.snapshot.revision
 

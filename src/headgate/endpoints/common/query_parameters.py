@@ -5,6 +5,9 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
+_LONGEST = 100
+"""The most characters of an unknown name that the response repeats."""
+
 
 async def require_known_parameters(request: Request) -> None:
     """Raise `RequestValidationError` for query parameters that the route does not have."""
@@ -17,7 +20,7 @@ async def require_known_parameters(request: Request) -> None:
         error = f"there is no such query parameter; {listed}"
         raise RequestValidationError(
             [
-                {"type": "value_error", "loc": ("query", name), "ctx": {"error": error}, "input": None}
+                {"type": "value_error", "loc": ("query", name[:_LONGEST]), "ctx": {"error": error}, "input": None}
                 for name in unknown
             ]
         )
