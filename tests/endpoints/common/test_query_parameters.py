@@ -1,5 +1,7 @@
 """Query parameters: a route refuses one that it does not have, and names those that it has."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.app.deployment_harness import OrganizationClient
@@ -41,6 +43,35 @@ def test_a_create_of_an_invitation_refuses_an_unknown_query_parameter(acme: Orga
 
     assert answer.status_code == 422
     assert "query.dryrun" in answer.text
+
+
+def _routes(acme: OrganizationClient) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the method, path below `/api/v1` and query parameters of each route of the OpenAPI document."""
+    paths = acme.http.get("/api/openapi.json").json()["paths"]
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            named = [each["name"] for each in operation.get("parameters", []) if each["in"] == "query"]
+            if path.startswith("/api/v1/"):
+                yield method.upper(), path.removeprefix("/api/v1").replace("{", "").replace("}", ""), named
+
+
+def test_every_route_but_that_of_devices_refuses_an_unknown_query_parameter(acme: OrganizationClient) -> None:
+    ignoring = [
+        path for method, path, _ in _routes(acme) if "query.zz" not in acme.call("owner", method, path, zz=1).text
+    ]
+
+    assert ignoring == ["/devices/code"]
+
+
+def test_every_read_accepts_its_documented_query_parameters(acme: OrganizationClient) -> None:
+    refused = [
+        (path, name)
+        for method, path, names in _routes(acme)
+        for name in names
+        if method == "GET" and "no such query parameter" in acme.call("owner", "GET", path, **{name: "1"}).text
+    ]
+
+    assert refused == []
 
 
 def test_every_known_query_parameter_is_accepted(acme: OrganizationClient) -> None:
