@@ -206,7 +206,9 @@ class TestFactsFile:
                 [_HEADER, '{"change": "PrincipalAdded", "principal": "vic", "kind": "human"}'],
                 "line 2: no principal can have the kind `human`; write `user` or `service_principal`",
             ),
-            ([_HEADER, "{}"], "line 2: `None` is not a type of change that this version of Headgate knows"),
+            ([_HEADER, "{}"], "line 2: the line is not an object with the type of a change under `change`"),
+            ([_HEADER, "[5]"], "line 2: the line is not an object with the type of a change under `change`"),
+            ([_HEADER, _HEADER], "line 2: this is the first line of a facts file; write only changes"),
             (
                 [_HEADER, json.dumps(encode(SAMPLES[1]))],
                 "line 2: no earlier change creates the organization (`OrganizationCreated`)",

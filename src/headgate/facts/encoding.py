@@ -195,6 +195,7 @@ def _apply(state: State, number: int, change: Change) -> State:
 
 def _read_change(number: int, value: Json) -> Change:
     try:
+        _require_type(value)
         change = decode(value)
         _require_kind(change)
         for field in ("starts", "ends"):
@@ -214,6 +215,13 @@ def _similar_type(value: Json) -> str:
     name = value.get(TAG) if isinstance(value, dict) else None
     meant = get_close_matches(name, _TYPES, n=1) if isinstance(name, str) and name not in _TYPES else ()
     return f", or correct it to `{meant[0]}` if it is misspelt" if meant else ""
+
+
+def _require_type(value: Json) -> None:
+    if isinstance(value, dict) and "format" in value:
+        raise FactsError("this is the first line of a facts file; write only changes, one on each line")
+    if not isinstance(value, dict) or TAG not in value:
+        raise FactsError(f"the line is not an object with the type of a change under `{TAG}`; correct the line")
 
 
 def _require_kind(change: Change) -> None:

@@ -34,6 +34,21 @@ def test_a_path_needs_no_leading_slash(run: Run, path: str) -> None:
     assert '"name": "owner"' in done.stdout
 
 
+def test_the_query_of_a_path_is_sent(run: Run) -> None:
+    assert '"items": []' in run("GET", "/api/v1/databases?q=no-such").stdout
+    assert '"items": []' in run("GET", "/api/v1/databases?q=no-such", "limit=3").stdout
+    assert "there is no such query parameter" in run("GET", "/api/v1/databases?wich=own").stderr
+
+
+def test_a_dry_run_in_the_query_of_a_path_changes_nothing(run: Run, world: DeploymentHarness) -> None:
+    before = world.control.snapshot.revision
+
+    done = run("POST", "/api/v1/groups?dry_run=true", "name=the crew")
+
+    assert '"dry_run": true' in done.stdout
+    assert world.control.snapshot.revision == before
+
+
 def test_an_unknown_path_is_reported_in_one_sentence(run: Run) -> None:
     done = run("GET", "nothing")
 

@@ -144,11 +144,15 @@ class TestWhatCannotBeAsked:
         assert "no principal, token or run has the id `Zoe Zoom`; a facts file has no names of principals;" in said
         assert "`headgate api GET /api/v1/users` shows the id of each user" in said
 
-    def test_a_folder_in_place_of_a_facts_file_names_the_command_that_exports_one(self, tmp_path: Path) -> None:
-        result = asked("check", tmp_path, "table.select", FLIGHTS, "--principal", MEMBER)
+    def test_a_folder_in_place_of_a_facts_file_is_refused(self, tmp_path: Path) -> None:
+        words = ("check", tmp_path, "table.select", FLIGHTS, "--principal", MEMBER)
 
-        assert result.exit_code == 2
-        assert f"`headgate facts export {tmp_path} > facts.jsonl` writes the facts file" in result.stderr
+        assert asked(*words).stderr == f"headgate: `{tmp_path}` is a folder; name a facts file\n"
+        (tmp_path / "headgate.db").touch()
+        said = asked(*words)
+
+        assert said.exit_code == 2
+        assert f"name a facts file, which `headgate facts export {tmp_path}` prints" in said.stderr
 
     def test_a_facts_file_may_begin_with_a_byte_order_mark(self, file: Path) -> None:
         file.write_text(file.read_text(), encoding="utf-8-sig")

@@ -43,10 +43,11 @@ def api(
     query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
     headers = {"authorization": f"Bearer {require_token()}", **reason_header(reason)}
     prefix = f"/o/{organization}" if organization else ""
+    # Merged: `params` would replace the query of the path, and with it a filter or `dry_run`.
+    url = httpx.URL(f"{configured_url()}{prefix}/{path.removeprefix('/')}").copy_merge_params(query)
     answer = httpx.request(
         verb,
-        f"{configured_url()}{prefix}/{path.removeprefix('/')}",
-        params=query,
+        url,
         json=None if bodiless else given,
         headers=headers,
         timeout=CALL_TIMEOUT,

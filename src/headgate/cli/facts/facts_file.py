@@ -166,9 +166,10 @@ def _reading(path: Path, hint: str = "") -> Iterator[None]:
     except FileNotFoundError as error:
         raise AskError(f"{describe_unreadable(path, error)}{hint}") from None
     except IsADirectoryError:
-        raise AskError(
-            f"`{path}` is a folder, not a file; for a data folder, `headgate facts export {path} > facts.jsonl` writes the facts file"
-        ) from None
+        from headgate.store import FILE
+
+        export = f", which `headgate facts export {path}` prints" if (path / FILE).exists() else ""
+        raise AskError(f"`{path}` is a folder; name a facts file{export}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise AskError(describe_unreadable(path, error)) from None
 
