@@ -34,11 +34,11 @@ from headgate.app.deployment import open_deployment
 from headgate.cli.demo.people import Person, Persona
 from headgate.control.kernel.run_queue import ENDED_STATES, SUCCEEDED, RunFilter
 from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.models.shipped import shipped_model
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.model.vocabulary import MODELS
 from headgate.spark.toolchain.prepare import default_cache, default_jars_folder
 from headgate.store import open_stores
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, settings_in, world_in
@@ -136,10 +136,10 @@ def create_organizations(world: DeploymentHarness) -> dict[str, OrganizationClie
         world.add(user)
         world.result("owner", "POST", "/assignments", {"subject": user, "role": role, "resource": "lake.raw"})
     clients: dict[str, OrganizationClient] = {"main": world}
-    for model in MODELS:
+    for model in shipped_vocabulary().models:
         _say(f"creating the organization `acme-{model}`")
         clients[f"acme-{model}"] = world.organization(f"acme-{model}", model, TREES.get(model))
-        scene(clients[f"acme-{model}"], world.deployment.organizations.models[model])
+        scene(clients[f"acme-{model}"], shipped_model(model).model)
     for client in clients.values():
         client.create("/requests", {"action": "table.select", "resource": "lake.raw.any", "purpose": "a report"})
     return clients

@@ -109,7 +109,7 @@ def snapshot_of(organization: Organization) -> Snapshot:
         revision=1,
         organization=_ROOT,
         model=_NEKT.name,
-        model_hash=_NEKT.hash,
+        model_hashes=Map({_NEKT.name: _NEKT.hash}),
         resources=Map((each.id, each) for each in _resources(organization)),
         principals=Map((user, Principal("user")) for user in everybody),
         groups=Map(

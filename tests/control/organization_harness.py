@@ -1,7 +1,6 @@
 """An organization under each shipped model, created by the deployment's own commands. Ids are the names."""
 
 from collections.abc import Mapping
-from importlib.resources import files
 
 import pytest
 
@@ -12,25 +11,19 @@ from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.kernel.command import Command, CommandEffect
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.models.library import FixedModels
+from headgate.control.models.shipped import shipped_models
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource
-from headgate.decision.conditions import CONDITIONS
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
-from headgate.model.load import load_model
 from headgate.model.model import Model
 from tests.fakes.store import FakeStore
 
-_ROOM = files("headgate.model")
-_NAMES = ("nekt", "y42", "onehouse", "datamesh")
-MODELS: Mapping[str, Model] = {
-    name: load_model(_ROOM.joinpath("models", f"{name}.yaml").read_text(), shipped_vocabulary(), name, CONDITIONS)
-    for name in _NAMES
-}
+MODELS: Mapping[str, Model] = {each.model.name: each.model for each in shipped_models()}
 
 ROOT, PROJECT, LAKE = (
     ResourceId("organization"),
@@ -50,11 +43,11 @@ class OrganizationHarness:
         self.now = 1_000.0
         self.store = FakeStore()
         self.reopen()
-        self.do(CreateOrganization(FOUNDER, "the founder", model, tree))
+        self.do(CreateOrganization(FOUNDER, "the founder", MODELS[model], MODELS[tree] if tree else None))
 
     def reopen(self) -> None:
         """Read the log again, like after a restart."""
-        self.control = Control(self.store, MODELS, lambda: self.now)
+        self.control = Control(self.store, FixedModels(MODELS), lambda: self.now)
 
     @property
     def facts(self) -> Snapshot:

@@ -12,6 +12,7 @@ from headgate.control.identity.principals import RemovePrincipal
 from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, CommandError, NotFoundError
 from headgate.control.kernel.ports import Head, LogWrite, Pointer
+from headgate.control.models.library import FixedModels
 from headgate.control.pipelines.commands import SavePipeline
 from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
@@ -67,7 +68,7 @@ def test_promise_4_a_revoke_takes_effect_once_it_has_returned(
     subject: SubjectId = CREW if through_group else MEMBER
     control, store = controlled(assigned(subject, role, place), RunStarted(RUN, DELAYS, MEMBER))
     store.write(*_joined(through_group))
-    control = Control(store, MODELS, lambda: NOW)
+    control = Control(store, FixedModels(MODELS), lambda: NOW)
     assert _select(control, Caller(MEMBER), FLIGHTS)
     assert _select(control, Caller(MEMBER, run=RUN), FLIGHTS)
 
@@ -138,7 +139,7 @@ def test_promise_9_a_change_that_cannot_be_written_has_no_effect() -> None:
     _, held = controlled()
     store = Full()
     store.log = held.log
-    control = Control(store, MODELS, lambda: NOW)
+    control = Control(store, FixedModels(MODELS), lambda: NOW)
 
     with pytest.raises(OSError, match="full"):
         control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER))

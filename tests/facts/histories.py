@@ -107,7 +107,7 @@ def _new_ids(change: c.Change) -> tuple[str, ...]:
 
 
 def possible(facts: Snapshot, change: c.Change) -> bool:
-    """Whether a command could make this change: new ids and names are free, and nothing is moved below itself."""
+    """Whether a command could make this change: new ids and names are free, nothing is moved below itself, no token is run."""
     known = (facts.resources, facts.principals, facts.groups, facts.tokens)
     if any(id in kind for kind in known for id in _new_ids(change)):
         return False
@@ -119,6 +119,8 @@ def possible(facts: Snapshot, change: c.Change) -> bool:
             return id != ROOT and parent not in inside and name not in facts.children.get(parent, ())
         case c.ResourceDeleted(id):
             return id != ROOT
+        case c.RunAsSet(id):
+            return id in facts.resources and id not in facts.tokens
         case _:
             return True
 

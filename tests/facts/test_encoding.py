@@ -289,7 +289,10 @@ class TestFactsFileWithEntries:
         made = c.OrganizationCreated(c.ResourceId("o"), "nekt", "1")
         entries = _entries(made, c.GovernedBy(made.organization, "nekt", "2"))
 
-        assert [state.sources for state in read_history(write_history(entries, 2))] == [{"nekt": "1"}, {"nekt": "2"}]
+        assert [dict(state.facts.model_hashes) for state in read_history(write_history(entries, 2))] == [
+            {"nekt": "1"},
+            {"nekt": "2"},
+        ]
 
     def test_a_facts_file_may_have_entries_without_changes(self) -> None:
         assert [state.facts.revision for state in read_history([_HEADER, *_MARKED])] == [1, 3]

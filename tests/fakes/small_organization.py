@@ -11,6 +11,7 @@ from importlib.resources import files
 
 from headgate.control.control import Control
 from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.models.library import FixedModels
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.reference import decide
 from headgate.decision.types import Decision, Question
@@ -109,7 +110,7 @@ def controlled(*more: Change) -> tuple[Control, FakeStore]:
     """Return the world behind a `Control`."""
     store = FakeStore()
     store.write(*PEOPLE, *THINGS, *more)
-    return Control(store, MODELS, lambda: NOW), store
+    return Control(store, FixedModels(MODELS), lambda: NOW), store
 
 
 def ask(facts: Snapshot, caller: Caller | PrincipalId, action: str, resource: ResourceId, **more: object) -> Decision:

@@ -17,7 +17,7 @@ from headgate.control.authentication.invitations import Withdraw
 from headgate.control.authentication.services import AuthServices, open_auth_services
 from headgate.control.authentication.sessions import NewSession, Session
 from headgate.control.authentication.settings import AttemptLimit, Hashing, LoginSettings
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.deployment.break_glass import BreakGlass
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, NotFoundError
@@ -28,7 +28,6 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStores, open_stores
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.control.authentication.auth_services_harness import HOME, PASSWORD
-from tests.control.organization_harness import MODELS
 from tests.threads import call_at_once
 
 ACME = ResourceId("acme")
@@ -105,7 +104,7 @@ class TestOnEveryStore:
     @pytest.fixture
     def stores(self, where: str | Path) -> Iterator[SqlStores]:
         with closing(open_stores(where)) as stores:
-            bootstrap_deployment(Organizations(stores, MODELS, time.time), "nekt")
+            open_organizations(stores, time.time, "nekt")
             yield stores
 
     def test_one_of_several_concurrent_registrations_gets_a_login_name(self, stores: SqlStores) -> None:
@@ -166,7 +165,7 @@ class TestOnEveryStore:
             assert redeemed.session.principal == answered
 
     def test_an_invitation_is_used_or_withdrawn_and_not_both(self, stores: SqlStores) -> None:
-        organizations = Organizations(stores, MODELS, time.time)
+        organizations = open_organizations(stores, time.time, "nekt")
         owner = open_auth_services(organizations, SETTINGS).authentication.register("ann", password=PASSWORD)
         acme = create_organization(organizations, OrganizationSpec(ACME, "acme", owner, "ann", "nekt"))
         for number in range(6):
@@ -258,5 +257,5 @@ def _log_in(ways: AuthServices) -> bool:
 
 def _replica(stores: SqlStores) -> tuple[AuthServices, Organizations]:
     """Return the authentication services of another process, which reads the logs itself."""
-    organizations = Organizations(stores, MODELS, time.time)
+    organizations = open_organizations(stores, time.time, "nekt")
     return open_auth_services(organizations, SETTINGS), organizations

@@ -13,16 +13,18 @@ import httpx
 from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
-from headgate.app.deployment import HOME, model_of, shipped_model
+from headgate.app.deployment import HOME
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.kernel.audit_records import UNAUTHENTICATED
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.control.models.commands import InstallModel
+from headgate.control.models.library import load_source
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.commands import ORGANIZATION
-from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import AppState
 from headgate.endpoints.iceberg_rest import iceberg_router
 from headgate.endpoints.iceberg_rest.catalog_callers import (
@@ -58,7 +60,7 @@ from tests.threads import served as serve
 
 LAKE = ("lake",)
 ADMIN = "admin"
-ATOMIC = model_of((Path(__file__).parents[1] / "models" / "atomic.yaml").read_text(), "atomic.yaml")
+ATOMIC = load_source((Path(__file__).parents[1] / "models" / "atomic.yaml").read_text(), "atomic.yaml")
 _PROJECT, _LAKE = ResourceId("project"), ResourceId("lake")
 
 
@@ -106,9 +108,9 @@ class Rights:
         self.join(person)
         place = self.control.snapshot.resources[self.find(name)]
         types = ("lake", "database", "table", "column") if place.type == "lake" else (place.type,)
-        every = [role for role in ATOMIC.roles if role.partition(".")[0] in types]
+        every = [role for role in ATOMIC.model.roles if role.partition(".")[0] in types]
         roles = every if "*" in actions else actions
-        self._write(*(RoleAssigned(PrincipalId(person), role, place.id, ATOMIC.name) for role in roles))
+        self._write(*(RoleAssigned(PrincipalId(person), role, place.id, ATOMIC.model.name) for role in roles))
 
     def revoke(self, person: str, *kept: str) -> None:
         """Revoke all actions of a user except these."""
@@ -202,9 +204,9 @@ class CatalogHarness:
 def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[CatalogHarness]:
     """Serve a catalog on a free loopback port."""
     with closing(open_stores(folder)) as stores:
-        organizations = Organizations(stores, {HOME: shipped_model(HOME), ATOMIC.name: ATOMIC}, time.time)
-        bootstrap_deployment(organizations, HOME)
-        founding = OrganizationSpec(ORGANIZATION, "test", PrincipalId("owner"), "owner", ATOMIC.name)
+        organizations = open_organizations(stores, time.time, HOME)
+        organizations.deployment.control.execute(InstallModel(ATOMIC), None)
+        founding = OrganizationSpec(ORGANIZATION, "test", PrincipalId("owner"), "owner", ATOMIC.model.name)
         organization = create_organization(organizations, founding)
         rights, store = Rights(organization), organization.store
         warehouse = FileWarehouse(folder / "warehouse", ORGANIZATION)

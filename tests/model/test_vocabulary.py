@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from headgate.model.diagnostics import ModelError
-from headgate.model.vocabulary import MODELS, load_actions
+from headgate.model.vocabulary import load_actions
 from tests.fakes.small_organization import ACTIONS
 
 ROW = "nekt: see, y42: [discover, read_config], onehouse: '-', datamesh: '-', spark: DESCRIBE TABLE"
@@ -90,4 +90,4 @@ def test_every_type_that_an_action_is_asked_on_is_one_of_the_tree() -> None:
 
 
 def test_every_shipped_model_has_names_for_actions() -> None:
-    assert {model for action in ACTIONS.values() for model in action.names} == set(MODELS)
+    assert {model for action in ACTIONS.values() for model in action.names} == set(ACTIONS.models)

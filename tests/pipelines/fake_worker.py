@@ -10,6 +10,7 @@ from headgate.control.control import Control
 from headgate.control.identity.directory import Directory
 from headgate.control.kernel.ports import DocumentPut, LogWrite, Store
 from headgate.control.kernel.run_queue import RunFilter, RunRow
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import QueueRun
 from headgate.control.questions.hidden_names import NameAuthorizer
@@ -57,7 +58,7 @@ def opened(clock: Callable[[], float], store: Store | None = None) -> Organizati
         store.write(*PEOPLE, *THINGS)
         for each in (LOAD, DELAYS):
             store.put_document(defined(each))
-    control = Control(store, MODELS, clock)
+    control = Control(store, FixedModels(MODELS), clock)
     directory = Directory(control, store)
     wording = RefusalMessages(directory)
     return Organization(ROOT, store, control, directory, wording, NameAuthorizer(control, wording, ""))

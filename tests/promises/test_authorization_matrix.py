@@ -9,6 +9,7 @@ import pytest
 
 from headgate.control.access.visibility import visible_subjects
 from headgate.control.kernel.command import CommandEffect, model_has_action
+from headgate.control.models.shipped import shipped_model
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -37,7 +38,7 @@ def paths(world: DeploymentHarness) -> Mapping[str, Any]:
 
 @pytest.fixture(scope="module", params=MODELS)
 def one(request: pytest.FixtureRequest, world: DeploymentHarness) -> Scene:
-    model = world.deployment.organizations.models[request.param]
+    model = shipped_model(request.param).model
     return scene(world.organization(f"sweep-{model.name}", model.name), model)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headgate.control.models.shipped import shipped_model
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.generated_organization import Scene, scene
 from tests.app.repeated_requests import PREPARED, Ground
@@ -60,13 +61,13 @@ class Scenes:
                 query = {**asked.query, "dry_run": "true"}
                 place = self.of(model).place
                 if place.call("owner", method, asked.path, asked.body, **query).status_code == 200:
-                    filled = scene(ground.place(model), self.world.deployment.organizations.models[model])
+                    filled = scene(ground.place(model), shipped_model(model).model)
                     return list(WRITES[name](filled))[number]
         raise AssertionError(f"no model lets an owner send {name}")
 
     def _filled(self, model: str) -> Scene:
         place = self.world.organization(f"dry-{next(_NUMBERS)}", model)
-        return scene(place, self.world.deployment.organizations.models[model])
+        return scene(place, shipped_model(model).model)
 
 
 @pytest.fixture(scope="module")

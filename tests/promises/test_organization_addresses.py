@@ -15,6 +15,7 @@ from headgate.app.spark.drivers import Drivers
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ports import LogWrite
+from headgate.control.models.shipped import shipped_model
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.changes import ResourceRenamed
@@ -145,7 +146,7 @@ class TestALoginOfTwoOrganizations:
         assert "put `/o/NAME` before the path" in answer.json()["error"]["message"]
 
     def test_a_login_changes_only_the_organization_that_it_names(self, two: Two) -> None:
-        filled = scene(two.beta, two.world.deployment.organizations.models["nekt"])
+        filled = scene(two.beta, shipped_model("nekt").model)
         before = two.content(two.main)
         written = 0
 
@@ -237,7 +238,7 @@ def _wait_for_the_audit(two: Two) -> None:
 
 class TestWhatAnotherOrganizationHas:
     def test_resources_of_another_organization_look_missing_on_every_route(self, two: Two) -> None:
-        filled = scene(two.beta, two.world.deployment.organizations.models["nekt"])
+        filled = scene(two.beta, shipped_model("nekt").model)
         foreign, tried = _foreign(two), 0
 
         for name, asked in _all(filled):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.model.vocabulary import MODELS
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from tools.release import project_version
 from tools.released_data import main, pack
 
@@ -72,7 +72,7 @@ def test_an_archive_has_the_answers_and_an_export_of_each_organization(
     assert sorted(each.name for each in folder.iterdir()) == sorted(
         ["answers.json", "data", *(f"{each['name']}.jsonl" for each in said)]
     )
-    assert [each["name"] for each in said] == ["main", *(f"acme-{model}" for model in MODELS)]
+    assert [each["name"] for each in said] == ["main", *(f"acme-{model}" for model in shipped_vocabulary().models)]
     assert min(sum(allowed for *_, allowed in each["decisions"]) for each in said) > 5
     assert f"writing `{tmp_path / '1.0.0.tar.gz'}`" in capsys.readouterr().err
     assert list(parent.iterdir()) == []

@@ -15,14 +15,16 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.load import diagnose, load_model
-from headgate.model.vocabulary import MODELS, load_actions
+from headgate.model.vocabulary import load_actions
 from tests.model.atomic import atomic
 
 FILE = Path(__file__).resolve().parents[1] / "models" / "atomic.yaml"
 
 _ROOM = files("headgate.model")
 ACTIONS = load_actions((_ROOM / "actions.yaml").read_text())
-SHIPPED = [load_model((_ROOM / "models" / f"{name}.yaml").read_text(), ACTIONS, name, CONDITIONS) for name in MODELS]
+SHIPPED = [
+    load_model((_ROOM / "models" / f"{name}.yaml").read_text(), ACTIONS, name, CONDITIONS) for name in ACTIONS.models
+]
 ATOMIC = load_model(FILE.read_text(), ACTIONS, FILE.name, CONDITIONS)
 
 ANN, BOB = PrincipalId("ann"), PrincipalId("bob")

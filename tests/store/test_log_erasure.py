@@ -10,7 +10,7 @@ from headgate.control.approvals.access_requests import FileRequest
 from headgate.control.authentication.services import open_auth_services
 from headgate.control.authentication.settings import Hashing, LoginSettings
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.deployment.erasure import (
     NAMING_KINDS,
     OWN_KINDS,
@@ -30,7 +30,6 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, TokenId
 from headgate.store import SqlStores, open_stores
 from headgate.store.tables import audit, checkpoints, documents, log_table, pointers, run_lines, runs, seals
-from tests.control.organization_harness import MODELS
 
 ONE, TWO = ResourceId("one"), ResourceId("two")
 BOSS = PrincipalId("boss")
@@ -63,8 +62,7 @@ def sql_stores() -> Iterator[SqlStores]:
 @pytest.fixture
 def organizations(sql_stores: SqlStores) -> Organizations:
     """Two organizations of a deployment, with data about the user Zaphod in both."""
-    organizations = Organizations(sql_stores, MODELS, lambda: 1_000.0)
-    bootstrap_deployment(organizations, "nekt")
+    organizations = open_organizations(sql_stores, lambda: 1_000.0, "nekt")
     for root in (ONE, TWO):
         create_organization(organizations, OrganizationSpec(root, str(root), BOSS, "The Boss", "nekt"))
     return organizations

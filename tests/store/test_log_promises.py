@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.deployment.erasure import erase_person, personal_documents
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.kernel.metadata import CommandMetadata
@@ -28,6 +27,7 @@ from headgate.control.kernel.ports import (
     RevisionConflictError,
     StoreError,
 )
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
@@ -35,7 +35,6 @@ from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStore, SqlStores, open_stores
-from headgate.store.export import MODEL
 from headgate.store.log_rows import row_of
 from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.seals import Seal
@@ -145,11 +144,7 @@ def test_promise_12_a_tail_that_was_cut_or_rewritten_shows(length: int, kept: in
 def _organizations() -> Iterator[Organizations]:
     """An organization with a user who joined, did something, and left."""
     with contextlib.closing(open_stores(":memory:")) as stores:
-        organizations = Organizations(stores, MODELS, lambda: 1_000.0)
-        bootstrap_deployment(organizations, "nekt")
-        source = (files("headgate.model") / "models" / "nekt.yaml").read_text(encoding="utf-8")
-        model = DocumentPut(MODEL, MODELS["nekt"].hash, {"name": "nekt", "source": source})
-        organizations.deployment.store.put_document(model)
+        organizations = open_organizations(stores, lambda: 1_000.0, "nekt")
         control = create_organization(
             organizations, OrganizationSpec(ROOT, "Acme", FOUNDER, "The Founder", "nekt")
         ).control
@@ -183,7 +178,7 @@ def test_promise_12_every_past_answer_can_be_asked_again() -> None:
         assert _answers(control) == before
         assert isinstance(stores, SqlStores)
         elsewhere.take(stores.export(ROOT), anywhere, any_model)
-        assert _answers(Control(elsewhere.log(ROOT), MODELS, lambda: 1_000.0)) == before
+        assert _answers(Control(elsewhere.log(ROOT), FixedModels(MODELS), lambda: 1_000.0)) == before
 
 
 def test_promise_12_a_person_can_be_forgotten() -> None:

@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine
@@ -29,7 +30,7 @@ class SlowEngine:
 def test_an_opened_log_is_as_new_as_the_latest_request_for_it() -> None:
     stores, slow = FakeStores(shared=True), SlowEngine()
     stores.log(small_organization.ROOT).write(*small_organization.PEOPLE, *small_organization.THINGS)
-    organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW, slow)
+    organizations = Organizations(stores, FixedModels(small_organization.MODELS), lambda: small_organization.NOW, slow)
 
     def newest() -> int:
         organizations.refresh()

@@ -5,15 +5,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from headgate.app.deployment import HOME, model_of, shipped_model
+from headgate.app.deployment import HOME
 from headgate.app.settings.settings import Settings
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
+from headgate.control.models.commands import InstallModel
+from headgate.control.models.library import load_source
 from headgate.control.organizations.commands import ORGANIZATION
-from headgate.control.organizations.organization import Organizations
 from headgate.facts.changes import PrincipalAdded, ResourceCreated
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.store import open_stores
@@ -23,19 +24,13 @@ LAKE = "lake"
 
 
 def found_atomic(settings: Settings) -> None:
-    """Create a deployment with one organization under the atomic model, and an empty lake.
-
-    It is written to the folder before a server opens it, because a server itself offers only the shipped models.
-    """
-    source = ATOMIC.read_text(encoding="utf-8")
-    model = model_of(source, ATOMIC.name)
+    """Create a deployment with one organization under the atomic model, and an empty lake."""
+    atomic = load_source(ATOMIC.read_text(encoding="utf-8"), ATOMIC.name)
     settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stores = open_stores(settings.folder, settings.seal_key)
-    organizations = Organizations(stores, {HOME: shipped_model(HOME), model.name: model}, time.time)
-    bootstrap_deployment(organizations, HOME)
-    kept = DocumentPut("model", model.hash, {"name": model.name, "source": source})
-    organizations.deployment.store.put_document(kept)
-    spec = OrganizationSpec(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", model.name)
+    organizations = open_organizations(stores, time.time, HOME)
+    organizations.deployment.control.execute(InstallModel(atomic), None)
+    spec = OrganizationSpec(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", atomic.model.name)
     create_organization(organizations, spec).control.execute(_Lake(), None)
     stores.close()
 

@@ -2,10 +2,8 @@
 
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from headgate.app.folders.checkpoint_folders import move_checkpoints
 from headgate.app.settings.egress import egress_of
@@ -13,23 +11,17 @@ from headgate.app.settings.settings import Settings
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.authentication.services import AuthServices, open_auth_services
 from headgate.control.connections.vault import Vault
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.private_files import replace_private_file
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
-from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.models.folder import install_folder
 from headgate.control.organizations.audit_recorder import AuditRecorder
-from headgate.control.organizations.commands import DEPLOYMENT, ORGANIZATION
+from headgate.control.organizations.commands import ORGANIZATION
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.model.diagnostics import ModelError
-from headgate.model.load import load_model
-from headgate.model.model import Model
-from headgate.model.vocabulary import MODELS
 from headgate.pipelines.connections.egress import Egress
 from headgate.pipelines.connections.external_access import ExternalAccessPolicy
 from headgate.store import FolderLock, open_stores
@@ -39,9 +31,6 @@ HOME = "nekt"
 
 FIRST = "main"
 """The name of the organization that is created in an empty deployment."""
-
-_SOURCE = "model"
-"""The kind of document that keeps a model's source by its hash, in the deployment's log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +107,9 @@ def _open_over(
     address: str,
     tasks: BackgroundTasks,
 ) -> Deployment:
-    models = {name: shipped_model(name) for name in MODELS}
-    found_at = settings.logins.address or address
-    governing = shipped_model(DEPLOYMENT)
-    organizations = Organizations(
-        stores, models, clock, former=_HistoricalModels(stores), address=found_at, governing=governing
-    )
-    bootstrap_deployment(organizations, HOME)
-    _keep_sources(organizations.deployment, (*models.values(), governing))
+    organizations = open_organizations(stores, clock, HOME, address=settings.logins.address or address)
+    if settings.models is not None:
+        install_folder(organizations.deployment.control, organizations.models, settings.models)
     auth_services = open_auth_services(organizations, settings.logins)
     identity = Authenticator(
         stores, auth_services.authentication.principal_of, auth_services.access_tokens.authenticate
@@ -165,49 +149,6 @@ def _build_external_access(
     return ExternalAccessPolicy(
         organization.id, organization.control, organization.store, settings.folder, vault, egress
     )
-
-
-class _HistoricalModels:
-    """Finds models of earlier versions by the hash of their source, which was stored when they were in force."""
-
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
-
-    def __call__(self, hash: str) -> Model | None:
-        kept = self._stores.find(_SOURCE, hash)
-        return None if kept is None else model_of(str(kept[1]["source"]), f"{kept[1]['name']}.yaml")
-
-
-@cache
-def shipped_model(name: str) -> Model:
-    """Return a shipped model. It is cached: the source of a shipped model does not change while the process runs."""
-    return model_of(_source(name), f"{name}.yaml")
-
-
-def model_of(source: str, file: str) -> Model:
-    """Return the model with this source. Raises `ModelError` for its mistakes."""
-    return load_model(source, shipped_vocabulary(), file, CONDITIONS)
-
-
-def is_model(source: str) -> bool:
-    """Whether a text is the source of a valid model."""
-    try:
-        model_of(source, "model.yaml")
-    except ModelError:
-        return False
-    return True
-
-
-def _source(name: str) -> str:
-    return files("headgate.model").joinpath("models", f"{name}.yaml").read_text(encoding="utf-8")
-
-
-def _keep_sources(deployment: Organization, models: Iterable[Model]) -> None:
-    """Store the source of every model that can be in force, so that a later version can explain past decisions."""
-    for each in models:
-        if deployment.store.document(_SOURCE, each.hash) is None:
-            kept = {"name": each.name, "source": _source(each.name)}
-            deployment.store.put_document(DocumentPut(_SOURCE, each.hash, kept))
 
 
 def _found(settings: Settings, organizations: Organizations) -> None:

@@ -126,7 +126,7 @@ def _created(world: World, body: JsonObject, caller: Caller | None) -> World:
     if caller is None:
         return add_log(world, body, type)
     id, owner = ResourceId(require_text(body, "id")), caller.principal
-    founding = CreateOrganization(owner, owner, world.language.model.name, None, id, parse_properties(world, body)[1])
+    founding = CreateOrganization(owner, owner, world.language.model, None, id, parse_properties(world, body)[1])
     plan = founding.decide(CommandContext(world.start(world.models, Snapshot()), None, world.now))
     return add_log(world, body, type, plan.changes)
 

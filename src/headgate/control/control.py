@@ -19,6 +19,7 @@ from headgate.control.kernel.errors import (
 from headgate.control.kernel.log_follower import EngineFactory, LogFollower
 from headgate.control.kernel.metadata import INTERNAL, ChangedError, CommandMetadata, CommandOutcome
 from headgate.control.kernel.metrics import CommandCounts
+from headgate.control.kernel.model_source import ModelSource
 from headgate.control.kernel.ports import (
     Authorization,
     Checkpoint,
@@ -40,7 +41,6 @@ from headgate.decision.reference import decide
 from headgate.decision.types import Decision, DenyReason, Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
-from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
@@ -74,12 +74,11 @@ class Control:
     """
 
     def __init__(
-        self, store: Store, models: Models, clock: Callable[[], float], engine: EngineFactory = Engine
+        self, store: Store, models: ModelSource, clock: Callable[[], float], engine: EngineFactory = Engine
     ) -> None:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._start = engine
         self.counts = CommandCounts()
         self._follower = LogFollower(store, models, clock, engine)
         self._pasts = lru_cache(maxsize=4)(self._past)
@@ -257,9 +256,9 @@ class Control:
 
     def _write(self, command: Command, view: CommandContext, plan: CommandEffect, call: CommandMetadata) -> None:
         revision = view.facts.revision + 1
-        after, documents = fold(view.facts, plan.changes, revision), (*plan.documents, *_why(revision, call.why))
-        engine = view.engine.advance(plan.changes, after)
-        outcome = CommandOutcome(after, documents, name_visibility(engine, view.caller, view.now))
+        documents = (*plan.documents, *_why(revision, call.why))
+        engine = self._follower.advance(view.engine, plan.changes, revision)
+        outcome = CommandOutcome(engine.facts, documents, name_visibility(engine, view.caller, view.now))
         draft = LogWrite(
             at=view.now,
             actor=view.actor,
@@ -285,7 +284,7 @@ class Control:
                 f"the organization's log has no revision {revision}; choose a revision from 1 to "
                 f"{self.snapshot.revision}"
             )
-        return HistoricalView(self._start(self.models, facts), entry.at)
+        return HistoricalView(self._follower.start(facts), entry.at)
 
 
 def _invalid_caller(missing: DenyReason) -> CommandError:

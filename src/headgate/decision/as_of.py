@@ -47,12 +47,11 @@ def state_at(states: Iterable[State], revision: int) -> State:
 
 def in_force(state: State, known: Mapping[str, Model]) -> Models:
     """Return the models in force in this state, by name. Raises `PastError` for a model that is not known."""
-    names = {state.facts.model, *state.facts.governs.values()}
-    return {name: _require_model(state, name, known) for name in sorted(names) if name}
+    return {name: _require_model(state, name, known) for name in sorted(state.facts.models_in_force)}
 
 
 def _require_model(state: State, name: str, known: Mapping[str, Model]) -> Model:
-    found = known.get(state.sources.get(name, ""))
+    found = known.get(state.facts.model_hashes[name])
     if found is None:
         raise PastError(
             f"the version of the access model `{name}` that was in force at revision {state.facts.revision} is not available"

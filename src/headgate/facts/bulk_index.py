@@ -22,6 +22,7 @@ from headgate.facts.snapshot import (
     AssignmentIndex,
     ChangeRequest,
     Group,
+    InstalledModel,
     Key,
     Keys,
     NameIndex,
@@ -43,7 +44,8 @@ class Facts:
     revision: int
     organization: ResourceId | None
     model: str
-    model_hash: str
+    model_hashes: Map[str, str]
+    installed_models: Map[str, InstalledModel]
     governs: Map[ResourceId, str]
     resources: Map[ResourceId, Resource]
     settings: Map[ResourceId, Map[str, str]]

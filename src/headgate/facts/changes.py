@@ -183,12 +183,50 @@ class GovernedBy:
     """The model whose source has this hash governs the project and everything in it from now on.
 
     On the organization itself, the model governs the types of the tree that the home model does not have (DESIGN 2: the
-    ownership tree under `datamesh`, next to any other model).
+    ownership tree). Wherever else a model of this name decides, it decides in this version, too.
     """
 
     resource: ResourceId
     model: str
     model_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class HomeModelChanged:
+    """The model whose source has this hash is the home model from now on."""
+
+    model: str
+    model_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUpgraded:
+    """Wherever the model of this name decides in the organization, the version whose source has this hash decides from now on.
+
+    The version may be an earlier one: an upgrade is undone this way.
+    """
+
+    model: str
+    model_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInstalled:
+    """In the log of the deployment: organizations can choose the model from now on, in the version whose source has this hash.
+
+    A `shipped` model came with Headgate, and the next version of Headgate may replace it.
+    """
+
+    model: str
+    model_hash: str
+    shipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRemoved:
+    """In the log of the deployment: organizations cannot choose the model any more."""
+
+    model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +387,10 @@ Change = (
     | AttributesSet
     | SettingChanged
     | GovernedBy
+    | HomeModelChanged
+    | ModelUpgraded
+    | ModelInstalled
+    | ModelRemoved
     | CustomRoleDefined
     | CustomRoleDeleted
     | AccessRequested

@@ -128,6 +128,8 @@ _REFERENCES: Mapping[type, Mapping[str, str]] = {
     c.AttributesSet: {"resource": "resource"},
     c.SettingChanged: {"resource": "resource"},
     c.GovernedBy: {"resource": "resource"},
+    c.ModelUpgraded: {"model": "access model"},
+    c.ModelRemoved: {"model": "installed access model"},
     c.CustomRoleDeleted: {"name": "custom role"},
     c.AccessRequested: {"port": "resource", "consumer": "subject"},
     c.AccessApproved: {"access": "access agreement"},
@@ -151,6 +153,8 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
     "subject": ("principals", "groups", "resources"),  # a team or domain is a resource
     "token": ("tokens",),
     "resource": ("resources",),
+    "access model": ("model_hashes",),
+    "installed access model": ("installed_models",),
     "custom role": ("custom_roles",),
     "access agreement": ("agreements",),
     "change request": ("change_requests",),

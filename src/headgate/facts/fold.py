@@ -29,6 +29,7 @@ from headgate.facts.snapshot import (
     Assignment,
     ChangeRequest,
     Group,
+    InstalledModel,
     Principal,
     Resource,
     Run,
@@ -63,7 +64,7 @@ def _organization_created(s: Snapshot, change: c.OrganizationCreated) -> Snapsho
     return s._replace(
         organization=root.id,
         model=change.model,
-        model_hash=change.model_hash,
+        model_hashes=s.model_hashes.set(change.model, change.model_hash),
         resources=s.resources.set(root.id, root),
         children=s.children.set(root.id, NO_NAMES),
     )
@@ -166,7 +167,28 @@ def _setting_changed(s: Snapshot, change: c.SettingChanged) -> Snapshot:
 
 
 def _governed_by(s: Snapshot, change: c.GovernedBy) -> Snapshot:
-    return s._replace(governs=s.governs.set(change.resource, change.model))
+    hashes = s.model_hashes.set(change.model, change.model_hash)
+    return s._replace(governs=s.governs.set(change.resource, change.model), model_hashes=hashes)
+
+
+def _home_model_changed(s: Snapshot, change: c.HomeModelChanged) -> Snapshot:
+    return s._replace(model=change.model, model_hashes=s.model_hashes.set(change.model, change.model_hash))
+
+
+def _model_upgraded(s: Snapshot, change: c.ModelUpgraded) -> Snapshot:
+    return s._replace(model_hashes=s.model_hashes.set(change.model, change.model_hash))
+
+
+def _model_installed(s: Snapshot, change: c.ModelInstalled) -> Snapshot:
+    known = s.installed_models.get(change.model)
+    earlier = () if known is None else tuple(each for each in known.versions if each != change.model_hash)
+    installed = InstalledModel((*earlier, change.model_hash), change.shipped)
+    return s._replace(installed_models=s.installed_models.set(change.model, installed))
+
+
+def _model_removed(s: Snapshot, change: c.ModelRemoved) -> Snapshot:
+    removed = replace(s.installed_models[change.model], is_removed=True)
+    return s._replace(installed_models=s.installed_models.set(change.model, removed))
 
 
 def _custom_role_defined(s: Snapshot, change: c.CustomRoleDefined) -> Snapshot:
@@ -269,6 +291,10 @@ _STEPS: Mapping[type, Callable[[Snapshot, Any], Snapshot]] = {
     c.AttributesSet: _attributes_set,
     c.SettingChanged: _setting_changed,
     c.GovernedBy: _governed_by,
+    c.HomeModelChanged: _home_model_changed,
+    c.ModelUpgraded: _model_upgraded,
+    c.ModelInstalled: _model_installed,
+    c.ModelRemoved: _model_removed,
     c.CustomRoleDefined: _custom_role_defined,
     c.CustomRoleDeleted: _custom_role_deleted,
     c.AccessRequested: _access_requested,

@@ -1,10 +1,10 @@
 """Replay of a log: the state of an organization after each entry."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from headgate.facts.changes import Change, GovernedBy, OrganizationCreated
+from headgate.facts.changes import Change
 from headgate.facts.fold import apply, fold
 from headgate.facts.snapshot import Snapshot
 
@@ -30,11 +30,10 @@ class HistoryEntry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The facts at a revision, the time when it was written (None: unknown), and the hash of each model's source by its name."""
+    """The facts at a revision, and the time when it was written (None: unknown)."""
 
     facts: Snapshot = field(default_factory=Snapshot)
     at: float | None = None
-    sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def next_revision(self, revision: int, at: float | None) -> "State":
         """Return the state at the next revision, before its changes."""
@@ -42,10 +41,7 @@ class State:
 
     def apply_change(self, change: Change) -> "State":
         """Return the state after a change. Raises `KeyError` if it refers to something that does not exist."""
-        sources = self.sources
-        if isinstance(change, OrganizationCreated | GovernedBy):
-            sources = {**sources, change.model: change.model_hash}
-        return State(apply(self.facts, change), self.at, sources)
+        return State(apply(self.facts, change), self.at)
 
 
 def replay_history(entries: Iterable[HistoryEntry]) -> Iterator[State]:

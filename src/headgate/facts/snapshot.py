@@ -114,6 +114,24 @@ class AccessRequest:
     state: str
 
 
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """An access model that organizations can choose: the hashes of its installed versions, the current one last.
+
+    A model that `is_shipped` came with Headgate. One that `is_removed` cannot be chosen, and the next version of Headgate
+    does not install it again.
+    """
+
+    versions: tuple[str, ...]
+    is_shipped: bool
+    is_removed: bool = False
+
+    @property
+    def hash(self) -> str:
+        """The hash of the source of the current version."""
+        return self.versions[-1]
+
+
 Key = tuple[str, ResourceId, str]
 """The key of an assignment among those of one subject: role, resource and reason."""
 
@@ -141,7 +159,8 @@ class Snapshot(NamedTuple):
     """Facts at one revision. Never changed in place: `fold.apply` returns the next one.
 
     `governs` names the model of each project and of the organization's ownership tree; `model` is the home model.
-    Four fields are indexes over the others: `assignments_on` has the subjects, and their assignments, by resource;
+    `model_hashes` has the version of each model that decides, or decided once, in the organization: the hash of its source.
+    `installed_models` are those of the deployment, in its own log. Four fields are indexes over the others: `assignments_on` has the subjects, and their assignments, by resource;
     `memberships` the groups of a principal; `referrers` the resources with a relation to a resource; `actors_of` the
     tokens and pipelines that act as a principal. In these, and in `assignments`, an empty value has no entry.
     """
@@ -149,7 +168,8 @@ class Snapshot(NamedTuple):
     revision: int = 0
     organization: ResourceId | None = None
     model: str = ""
-    model_hash: str = ""
+    model_hashes: Map[str, str] = Map()
+    installed_models: Map[str, InstalledModel] = Map()
     governs: Map[ResourceId, str] = Map()
     resources: Map[ResourceId, Resource] = Map()
     children: Map[ResourceId, NameIndex] = Map()
@@ -168,6 +188,16 @@ class Snapshot(NamedTuple):
     actors_of: Map[PrincipalId, frozenset[TokenId | ResourceId]] = Map()
     run_as: Map[ResourceId, PrincipalId] = Map()
     runs: Map[RunId, Run] = Map()
+
+    @property
+    def model_hash(self) -> str:
+        """The hash of the source of the home model; empty before the organization is created."""
+        return self.model_hashes.get(self.model, "")
+
+    @property
+    def models_in_force(self) -> frozenset[str]:
+        """The names of the models that decide in the organization: the home model, the ownership tree's and those of projects."""
+        return frozenset((self.model, *self.governs.values())) - {""}
 
     @property
     def is_suspended(self) -> bool:

@@ -15,7 +15,7 @@ from headgate.model.describe import (
 )
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import Model, Role
-from headgate.model.vocabulary import MODELS, Vocabulary
+from headgate.model.vocabulary import Vocabulary
 
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 
@@ -34,11 +34,11 @@ def vocabulary_page(actions: Vocabulary) -> str:
         "The vocabulary of actions, with the names of each action in the shipped models and in Spark; `-` means that there is no name. Written by `headgate model document actions`.",
         "",
     )
-    columns = ("action", *MODELS, "Spark")
+    columns = ("action", *actions.models, "Spark")
     rows = (
         (
             f"`{each.name}`",
-            *(join_names(each.names.get(model, ("-",))) for model in MODELS),
+            *(join_names(each.names.get(model, ("-",))) for model in actions.models),
             join_names(each.spark or ("-",)),
         )
         for each in actions.values()

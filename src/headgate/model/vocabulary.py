@@ -1,6 +1,6 @@
 """The vocabulary of actions, the types of the tree and lists of types, read from `actions.yaml`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -9,9 +9,6 @@ from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
 from headgate.model.reader import Reader
 from headgate.model.yaml_parser import ListNode, Node, ScalarNode, parse_yaml
-
-MODELS = ("nekt", "y42", "onehouse", "datamesh")
-"""The shipped models; each has a column in the vocabulary."""
 
 ASSIGNMENT = "assignment"
 """The block of the actions that assign roles; they apply to every type of `types_with_assignments`."""
@@ -36,10 +33,20 @@ class Action:
 
 
 class Vocabulary(Mapping[str, Action]):
-    """The actions by name; the types of the tree, which all models share; and the types that are kinds of pipelines."""
+    """The actions by name; the types of the tree, which all models share; and the types that are kinds of pipelines.
 
-    def __init__(self, actions: Mapping[str, Action], types: tuple[str, ...], pipeline_kinds: tuple[str, ...]) -> None:
+    `models` are the names of the access models that have a column: their names of the actions.
+    """
+
+    def __init__(
+        self,
+        actions: Mapping[str, Action],
+        types: tuple[str, ...],
+        pipeline_kinds: tuple[str, ...],
+        models: tuple[str, ...],
+    ) -> None:
         self._actions = actions
+        self.models = models
         self.types = types
         self.pipeline_kinds = pipeline_kinds
 
@@ -74,26 +81,33 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     with_assignments = read.known_names(read.words(assigned), types, DiagnosticCode.UNKNOWN_TYPE)
     pipeline_kinds = read.known_names(read.words(kinds), types, DiagnosticCode.UNKNOWN_TYPE)
     actions: dict[str, Action] = {}
+    models = _find_columns(read, blocks.values())
     for key, body in blocks.values():
         for type in read.name_list(key):
-            _add_block(read, type, body, with_assignments, actions)
+            on = with_assignments if type.value == ASSIGNMENT else (type.value,)
+            for action in _read_block(read, type, body, on, models):
+                if action.name in actions:
+                    read.report.add(DiagnosticCode.KEY_TWICE, type, key=action.name)
+                actions[action.name] = action
     if report.has_errors:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds)
+    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, models)
 
 
-def _add_block(
-    read: Reader, type: ScalarNode, body: Node, with_assignments: tuple[str, ...], actions: dict[str, Action]
-) -> None:
-    on = with_assignments if type.value == ASSIGNMENT else (type.value,)
+def _find_columns(read: Reader, blocks: Iterable[tuple[ScalarNode, Node]]) -> tuple[str, ...]:
+    """Return the names of the access models that have a column: the columns of the first row, which every row must have."""
+    first = next((row for _, body in blocks for _, row in read.entries(body)), None)
+    return tuple(key.value for key, _ in read.entries(first) if key.value != _SPARK)
+
+
+def _read_block(
+    read: Reader, type: ScalarNode, body: Node, on: tuple[str, ...], models: tuple[str, ...]
+) -> Iterator[Action]:
     for verb, row in read.entries(body):
-        fields = read.fields(row, (*MODELS, _SPARK))
+        fields = read.fields(row, (*models, _SPARK))
         name = f"{type.value}.{read.name(verb)}"
-        if name in actions:
-            read.report.add(DiagnosticCode.KEY_TWICE, type, key=name)
-        cells = {column: _cell(read, name, fields.get(column)) for column in (*MODELS, _SPARK)}
-        names = {model: cells[model] for model in MODELS if cells[model]}
-        actions[name] = Action(name, on, names, cells[_SPARK])
+        cells = {column: _cell(read, name, fields.get(column)) for column in (*models, _SPARK)}
+        yield Action(name, on, {model: cells[model] for model in models if cells[model]}, cells[_SPARK])
 
 
 def _cell(read: Reader, action: str, cell: Node | None) -> tuple[str, ...]:

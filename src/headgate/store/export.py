@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, Table, select, tuple_
 
 from headgate.control.kernel.ports import StoreError
-from headgate.facts.changes import Change, GovernedBy, OrganizationCreated
+from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId
 from headgate.store import hash_chain
 from headgate.store.database import Database
@@ -49,7 +49,8 @@ def export_log(database: Database, root: ResourceId) -> Iterator[str]:
 
 def model_hashes(change: Change) -> tuple[str, ...]:
     """Return the hash of the model that a change puts into force; empty for any other change."""
-    return (change.model_hash,) if isinstance(change, OrganizationCreated | GovernedBy) else ()
+    hash = getattr(change, "model_hash", None)
+    return () if hash is None else (hash,)
 
 
 def _lines(database: Database, root: ResourceId) -> Iterator[str]:

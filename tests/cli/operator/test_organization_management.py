@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.app.deployment import shipped_model
 from headgate.app.settings.settings import default_settings
 from headgate.cli import app
-from headgate.control.deployment.bootstrap import bootstrap_deployment
+from headgate.control.deployment.bootstrap import open_organizations
+from headgate.control.models.library import FixedModels
+from headgate.control.models.shipped import shipped_model
+from headgate.control.organizations.commands import CreateDeployment
 from headgate.control.organizations.organization import Organizations
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import ResourceId
-from headgate.model.vocabulary import MODELS
 from headgate.store import open_stores
 from tests.cli.deployments import deployment_in
 
@@ -79,7 +80,7 @@ class TestCreate:
         [
             (("beta", "--owner", "nosuch"), "there is no user with the login name `nosuch`"),
             (("acme", "--owner", "ada"), "`acme` exists already; choose another name"),
-            (("beta", "--owner", "ada", "--model", "deployment"), "the access model `deployment` is not available"),
+            (("beta", "--owner", "ada", "--model", "deployment"), "the access model `deployment` is not installed"),
             (("organization", "--owner", "ada"), "`organization` is the id of another resource; choose another name"),
             (("deployment", "--owner", "ada"), "`deployment` is the id of another resource; choose another name"),
             (
@@ -263,7 +264,7 @@ class TestOperators:
     ) -> None:
         folder = tmp_path / "data"
         stores = open_stores(default_settings({}, folder=folder).folder)
-        bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, lambda: 1.0), model)
+        open_organizations(stores, lambda: 1.0, model)
         stores.close()
         with deployment_in(folder) as deployment:
             deployment.auth_services.authentication.register("ada", login="ada")
@@ -280,7 +281,10 @@ class TestOperators:
 def test_a_deployment_of_an_earlier_version_gets_the_deployment_model_once(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     stores = open_stores(default_settings({}, folder=folder).folder)
-    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, lambda: 1.0), "nekt")
+    home = shipped_model("nekt")
+    Organizations(stores, FixedModels({"nekt": home.model}), lambda: 1.0).deployment.control.execute(
+        CreateDeployment(home), None
+    )
     stores.close()
 
     for _ in range(2):

@@ -6,6 +6,8 @@ from typing import Any
 from headgate.control.authentication.settings import Hashing, LoginSettings
 from headgate.control.authentication.users import UserAccounts
 from headgate.control.control import Control
+from headgate.control.models.library import FixedModels
+from headgate.control.models.shipped import shipped_model
 from headgate.control.organizations.commands import DEPLOYMENT, CreateDeployment
 from headgate.facts.ids import PrincipalId
 from tests.control.organization_harness import MODELS
@@ -25,11 +27,11 @@ class Deployment:
         self.stores = FakeStores()
         self.store = self.stores.log(DEPLOYMENT)
         self.control = self.opened()
-        self.control.execute(CreateDeployment("nekt"), None)
+        self.control.execute(CreateDeployment(shipped_model("nekt")), None)
         self.logins = self.replica(self.control)
 
     def opened(self) -> Control:
-        return Control(self.store, MODELS, lambda: self.now)
+        return Control(self.store, FixedModels(MODELS), lambda: self.now)
 
     def replica(self, control: Control | None = None) -> UserAccounts:
         return UserAccounts(control or self.opened(), self.store, self.settings)

@@ -7,6 +7,7 @@ from headgate.control.control import Control
 from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.kernel.run_queue import RunRow
 from headgate.control.kernel.stores import Stores
+from headgate.control.models.library import FixedModels
 from headgate.control.pipelines.runs import CancelRun, EndRun, ReclaimRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 from tests.fakes.runs import there
@@ -24,7 +25,7 @@ class Attempts:
         self.store = self.stores.log(ROOT)
         self.store.write(*PEOPLE, *THINGS)
         self.now = 1000.0
-        self.control = Control(self.store, MODELS, lambda: self.now)
+        self.control = Control(self.store, FixedModels(MODELS), lambda: self.now)
         self.store.queue[RUN] = RunRow(RUN, DELAYS, "queued", "manual", None, 1.0, 1.0)
 
     def begin(self, secret: str) -> str:

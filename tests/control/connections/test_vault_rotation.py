@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.deployment import shipped_model
 from headgate.control.connections.commands import SECRET
 from headgate.control.connections.vault import Vault, VaultError
 from headgate.control.connections.vault_rotation import VaultRotation, reencrypt_new_secret
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.model.vocabulary import MODELS
 from tests.fakes.store import FakeStores
 from tests.threads import call_at_once
 
@@ -27,8 +24,7 @@ class Deployment:
 
     def __init__(self, folder: Path) -> None:
         self.vault = Vault(folder / "secrets.key")
-        self.organizations = Organizations(FakeStores(), {each: shipped_model(each) for each in MODELS}, time.time)
-        bootstrap_deployment(self.organizations, "nekt")
+        self.organizations = open_organizations(FakeStores(), time.time, "nekt")
         for number, id in enumerate(SECRETS):
             owner = PrincipalId(f"p{number}")
             organization = create_organization(

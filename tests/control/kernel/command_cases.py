@@ -45,6 +45,7 @@ from tests.fakes.small_organization import (
     LOAD,
     LOAD_RELATIONS,
     MEMBER,
+    NEKT,
     NOW,
     OTHER,
     OWNER,
@@ -355,8 +356,13 @@ REFUSALS: Mapping[str, Row] = {
     ),
     "a run starts no run": ((ADMINS_RUN,), AS_RUN, QueueRun(RunId("second"), DELAYS), NotFoundError),
     # The organization
-    "only the deployment creates an organization": ((), OWNER, CreateOrganization(OWNER, "o", "nekt"), InvalidError),
-    "a log has only one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), AlreadyExistsError),
+    "only the deployment creates an organization": (
+        (),
+        OWNER,
+        CreateOrganization(OWNER, "o", NEKT),
+        InvalidError,
+    ),
+    "a log has only one organization": ((), None, CreateOrganization(OWNER, "o", NEKT), AlreadyExistsError),
 }
 
 

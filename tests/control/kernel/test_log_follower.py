@@ -14,10 +14,12 @@ from headgate.control.identity.directory import Directory
 from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentPut, Head, LogEntry, LogWrite, RevisionConflictError, StoreError
 from headgate.control.kernel.replay import ForkError
+from headgate.control.models.library import FixedModels, ModelLibrary
+from headgate.control.models.shipped import shipped_model
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
-from headgate.facts.changes import OrganizationCreated, PrincipalAdded
+from headgate.facts.changes import ModelUpgraded, PrincipalAdded
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.fakes.small_organization import (
     FLIGHTS,
@@ -51,7 +53,7 @@ def _given() -> tuple[Control, FakeStore]:
 
 def _elsewhere(store: FakeStore) -> Control:
     """Return another replica on the same store."""
-    return Control(store, MODELS, lambda: NOW)
+    return Control(store, FixedModels(MODELS), lambda: NOW)
 
 
 class TestALostEntry:
@@ -174,7 +176,7 @@ class TestALogThatCannotBeRead:
         now = [NOW]
         store = FakeStore()
         store.write(*PEOPLE, *THINGS)
-        control = Control(store, MODELS, lambda: now[0])
+        control = Control(store, FixedModels(MODELS), lambda: now[0])
         [entry] = store.log
         store.log = [replace(entry, hash="another"), replace(entry, revision=2, previous_hash="neither")]
 
@@ -211,13 +213,19 @@ class TestALogThatCannotBeRead:
         with pytest.raises(ForkError, match="revision 2 of the organization's log does not follow"):
             _elsewhere(store)
 
-    def test_a_log_that_begins_with_another_model_is_refused(self) -> None:
-        control, store = _given()
-        store.log.clear()
-        store.write(OrganizationCreated(ROOT, "nekt", "another"))
+    def test_a_log_with_a_version_of_a_model_that_is_not_stored_is_refused(self) -> None:
+        stores = FakeStores()
+        store = stores.log(ROOT)
+        store.put_document(shipped_model("nekt").document)
+        store.write(*PEOPLE, *THINGS)
+        control = Control(store, ModelLibrary(stores), lambda: NOW)
+        store.write(ModelUpgraded("nekt", "another"))
 
-        with pytest.raises(StoreError, match="restart Headgate"):
+        with pytest.raises(
+            StoreError, match="uses a version of the access model `nekt` that this deployment does not have"
+        ):
             control.catch_up()
+        assert control.is_refused
 
 
 def _unusable(after: int = 0) -> Iterator[LogEntry]:
@@ -248,7 +256,7 @@ class TestTheOrganizations:
         stores, beta = FakeStores(shared=True), ResourceId("beta")
         for root in (ROOT, beta):
             stores.log(root).write(*PEOPLE, *THINGS)
-        organizations = Organizations(stores, MODELS, lambda: NOW)
+        organizations = Organizations(stores, FixedModels(MODELS), lambda: NOW)
         for root in (ROOT, beta):
             organizations.open(root)
         return organizations, stores, beta

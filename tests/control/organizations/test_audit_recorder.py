@@ -1,6 +1,7 @@
 """The audit's record of a decision."""
 
 from headgate.control.kernel.audit_records import REFUSED, AuditRecord, Denial
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.audit_recorder import LONGEST_ACTION, LONGEST_RESOURCE, AuditRecorder
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -11,9 +12,9 @@ from tests.fakes.store import FakeStores
 def test_the_audit_stores_the_beginning_of_a_long_action_or_resource() -> None:
     stores = FakeStores()
     stores.log(small_organization.ROOT).write(*small_organization.PEOPLE, *small_organization.THINGS)
-    organization = Organizations(
-        stores, {small_organization.NEKT.name: small_organization.NEKT}, lambda: small_organization.NOW
-    ).open(small_organization.ROOT)
+    organization = Organizations(stores, FixedModels(small_organization.MODELS), lambda: small_organization.NOW).open(
+        small_organization.ROOT
+    )
     audit = AuditRecorder(stores)
 
     audit.record(

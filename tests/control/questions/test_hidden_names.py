@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headgate.control.control import Control
+from headgate.control.models.library import FixedModels
 from headgate.control.questions.hidden_names import NameAuthorizer, Verdict
 from headgate.control.questions.messages import RefusalMessages, split_request_link
 from headgate.facts.caller import Caller
@@ -152,7 +153,7 @@ class TestAMissingNameIsAllowed:
         model = replace(NEKT, spread=(hiding,))
         kept = AttributesSet(FLIGHTS, {"kept": ("yes",)})
         _, store = controlled(*READER_OF_RAW, kept)
-        asked_of = gate_of(Control(store, {NEKT.name: model}, lambda: NOW))
+        asked_of = gate_of(Control(store, FixedModels({NEKT.name: model}), lambda: NOW))
 
         told = [
             said(asked_of.check(WHO, TABLE, ("lake", "raw", name)), f"lake.raw.{name}") for name in ("flights", "x")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from headgate.app.deployment import shipped_model
+from headgate.control.models.shipped import shipped_model
 from headgate.decision.engine.compile import compile_models
 from headgate.decision.engine.engine import Engine
 from headgate.decision.types import Question
@@ -20,7 +20,7 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 
-NEKT, Y42, DATAMESH = shipped_model("nekt"), shipped_model("y42"), shipped_model("datamesh")
+NEKT, Y42, DATAMESH = (shipped_model(each).model for each in ("nekt", "y42", "datamesh"))
 
 
 def test_the_same_models_are_compiled_once() -> None:

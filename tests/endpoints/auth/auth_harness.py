@@ -12,11 +12,11 @@ from starlette.types import Receive, Scope, Send
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.authentication.services import open_auth_services
 from headgate.control.authentication.settings import LoginSettings
-from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.organizations.audit_recorder import AuditRecorder
-from headgate.control.organizations.organization import Organization, Organizations
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints import auth
 from headgate.endpoints.common import problems
@@ -28,7 +28,6 @@ from headgate.spark.authority import PresentedCredential
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import Execution, SqlLimits, StatementRequest
 from tests.control.authentication.auth_services_harness import FAST, PASSWORD
-from tests.control.organization_harness import MODELS
 from tests.fakes.store import FakeStores
 
 BOT = PrincipalId("bot")
@@ -54,8 +53,7 @@ class AuthHarness:
     def __init__(self, **settings: Any) -> None:
         self.now = 1_000_000.0
         self.stores = FakeStores()
-        self.organizations = Organizations(self.stores, MODELS, lambda: self.now)
-        bootstrap_deployment(self.organizations, "nekt")
+        self.organizations = open_organizations(self.stores, lambda: self.now, "nekt")
         self.settings = replace(LoginSettings(hashing=FAST, device_interval=0.0), **settings)
         self.auth_services = open_auth_services(self.organizations, self.settings)
         self.ann = self.auth_services.authentication.register("ann", password=PASSWORD)

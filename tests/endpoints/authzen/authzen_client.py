@@ -9,6 +9,7 @@ import yaml
 from headgate.conformance.language import words_of
 from headgate.conformance.world_builder import build
 from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.engine.engine import Engine
@@ -30,7 +31,7 @@ def opened(
     """Return an organization whose log begins with these changes."""
     stores = FakeStores()
     stores.log(root).write(*changes)
-    return Organizations(stores, {model.name: model}, lambda: small_organization.NOW).open(root)
+    return Organizations(stores, FixedModels({model.name: model}), lambda: small_organization.NOW).open(root)
 
 
 def small(*more: Change) -> Organization:

@@ -9,6 +9,7 @@ import pytest
 from headgate.control.kernel.audit_records import AuditRecord
 from headgate.control.kernel.ports import LogWrite
 from headgate.control.kernel.stores import Stores
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organizations
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.changes import Change
@@ -36,7 +37,7 @@ def stores(tmp_path: Path) -> Iterator[tuple[Stores, Stores]]:
 
 def opened(stores: Stores) -> tuple[Organizations, FreshnessBarrier]:
     """Return the opened organization with its barrier, after a first wait."""
-    organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)
+    organizations = Organizations(stores, FixedModels(small_organization.MODELS), lambda: small_organization.NOW)
     organizations.open(small_organization.ROOT)
     freshness = FreshnessBarrier(organizations)
     asyncio.run(freshness.wait())
@@ -73,7 +74,7 @@ class TestAFile:
 def test_a_store_that_cannot_detect_writes_is_never_fresh() -> None:
     stores = FakeStores(shared=True)
     stores.log(small_organization.ROOT).write(*small_organization.PEOPLE)
-    organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)
+    organizations = Organizations(stores, FixedModels(small_organization.MODELS), lambda: small_organization.NOW)
     freshness = FreshnessBarrier(organizations)
     organizations.open(small_organization.ROOT)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from headgate.control.connections.commands import JdbcAccess, JdbcAccessError
 from headgate.control.kernel.errors import SuspendedError
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
@@ -149,7 +150,7 @@ def answering(spark: FakeSpark, tokens: Tokens, driver: DriverAccess) -> Iterato
         return known(tokens.at_hand(credential.token))
 
     deciding = DecidingAuthority(authenticate, lambda: (spark,), AbandonedSessions())
-    freshness = FreshnessBarrier(Organizations(FakeStores(), {}, time.time))
+    freshness = FreshnessBarrier(Organizations(FakeStores(), FixedModels({}), time.time))
     with served(gateway_application(deciding, at_hand, KEY, freshness)) as url:
         yield url
 

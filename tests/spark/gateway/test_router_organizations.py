@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 import pytest
 
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
@@ -93,7 +94,7 @@ def _gateway(
     known: Callable[[PresentedCredential], ResolvedCredential | None], sparks: Mapping[str, FakeSpark]
 ) -> Iterator[int]:
     deciding = DecidingAuthority(known, sparks.values, AbandonedSessions())
-    freshness = FreshnessBarrier(Organizations(FakeStores(), {}, time.time))
+    freshness = FreshnessBarrier(Organizations(FakeStores(), FixedModels({}), time.time))
     with served(gateway_application(deciding, known, KEY, freshness)) as url, event_loop() as run:
 
         async def build() -> tuple[Gateway, RemoteAuthority, int]:

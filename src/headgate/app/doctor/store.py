@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from headgate.app.deployment import shipped_model
 from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
-from headgate.model.vocabulary import MODELS
+from headgate.control.models.shipped import shipped_models
 from headgate.store.inspect import LAST, LogTail, StoreStatus, inspect_store
 
 _AHEAD = 60.0
@@ -81,7 +80,7 @@ def _clock(seen: StoreStatus, now: float) -> Finding:
 
 
 def _models(tails: Sequence[LogTail]) -> Iterator[Finding]:
-    shipped = {name: shipped_model(name).hash for name in MODELS}
+    shipped = {each.model.name: each.model.hash for each in shipped_models()}
     older = [tail for tail in tails if tail.model in shipped and shipped[tail.model] != tail.model_hash]
     for tail in older:
         yield warning(

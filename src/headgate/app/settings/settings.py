@@ -86,6 +86,8 @@ class Settings:
     """The file of the key that seals the log; if None, it is in the data folder."""
     secrets_key: Path | None = None
     """The file of the key that encrypts the secrets of connections; if None, it is in the data folder."""
+    models: Path | None = None
+    """The folder of access models that are installed at the start; if None, no file is installed."""
     audit: AuditLevel = "denied"
     bind: str = HOST
     tls_cert: Path | None = None

@@ -4,8 +4,6 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from headgate.cli.errors import describe_unreadable
@@ -14,11 +12,11 @@ from headgate.cli.facts.options import AskError, On
 from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
 from headgate.cli.times import read_time
-from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.models.library import load_source
+from headgate.control.models.shipped import shipped_model, shipped_names
 from headgate.control.text.quoted_text import shorten_quotes
 from headgate.control.text.terminal_text import terminal_line
 from headgate.decision.as_of import PastError, in_force, state_at
-from headgate.decision.conditions import CONDITIONS
 from headgate.decision.context import Models
 from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.engine.engine import Engine
@@ -27,11 +25,8 @@ from headgate.facts.changes import Change
 from headgate.facts.encoding import FactsError, read_changes, read_history
 from headgate.facts.history import State
 from headgate.facts.snapshot import Snapshot
-from headgate.model.load import load_model
 from headgate.model.model import Model
-from headgate.model.vocabulary import MODELS
 
-_PACKAGE = files("headgate.model")
 _UTF_8 = "utf-8-sig"
 """The encoding of facts files; some editors write a byte order mark."""
 _MOST_NOTES = 10
@@ -68,8 +63,8 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
     model of the same name with another source is accepted, with a note.
     """
     chosen = {model.name: model for model in given}
-    for name in state.sources.keys() & set(MODELS) - chosen.keys():
-        shipped, written = read_shipped_model(name), state.sources[name]
+    for name in set(state.facts.model_hashes) & set(shipped_names()) - chosen.keys():
+        shipped, written = shipped_model(name).model, state.facts.model_hashes[name]
         other = written not in (shipped.hash, "")  # facts written by hand have no hash of the source
         if not (other and past):
             chosen[name] = shipped
@@ -78,7 +73,9 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
                 f"headgate: the facts file was written under another version of the access model `{name}`; the shipped version decides"
             )
     try:
-        models = in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
+        models = in_force(
+            state, {hash: chosen[name] for name, hash in state.facts.model_hashes.items() if name in chosen}
+        )
     except PastError as error:
         raise PastError(
             f"{error}; ask about a newer revision, or pass the file of that version of the model with `--model-file`"
@@ -126,18 +123,11 @@ def _quotable(line: str) -> str:
     return shorten_quotes(terminal_line(line))
 
 
-@cache
-def read_shipped_model(name: str) -> Model:
-    """Return a shipped model."""
-    text = (_PACKAGE / "models" / f"{name}.yaml").read_text(encoding="utf-8")
-    return load_model(text, shipped_vocabulary(), f"{name}.yaml", CONDITIONS)
-
-
 def read_model_file(path: Path) -> Model:
     """Return the model of a file. Raises `AskError` if it cannot be read, `ModelError` for its mistakes."""
     with _reading(path):
         text = path.read_text(encoding="utf-8")
-    return load_model(text, shipped_vocabulary(), str(path), CONDITIONS)
+    return load_source(text, str(path)).model
 
 
 def changes_of(path: Path, answers: Answers) -> tuple[Change, ...]:

@@ -5,6 +5,7 @@ import typer
 from headgate.cli.api import models as server_models
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.model import check, diff, document, fmt
+from headgate.cli.operator import installed_models
 from headgate.cli.scenarios import commands
 
 
@@ -13,5 +14,5 @@ def register(app: typer.Typer) -> None:
     models = add_command_group(
         app, "model", "Access models: those of the server, and files to check, compare and test."
     )
-    for module in (server_models, check, diff, document, fmt, commands):
+    for module in (installed_models, server_models, check, diff, document, fmt, commands):
         module.register(models)

@@ -42,29 +42,30 @@ def diff(
         answering,
         models_of,
         read_model_file,
-        read_shipped_model,
         state_of,
         time_of,
     )
     from headgate.cli.facts.impact import print_consequences
     from headgate.cli.facts.options import AskError
+    from headgate.control.models.shipped import shipped_model, shipped_names
     from headgate.decision.diff.compare import EvaluatedSide
     from headgate.decision.diff.what_if import compute_difference
-    from headgate.model.vocabulary import MODELS
 
     on = On(at, revision, model_file or (), engine, output)
     for each in (old, new):
-        if each not in MODELS and not Path(each).exists():
+        if each not in shipped_names() and not Path(each).exists():
             raise AskError(
                 f"`{each}` is neither a shipped model nor a file; pass the path of a file, or one of "
-                f"{', '.join(MODELS)}"
+                f"{', '.join(shipped_names())}"
             )
-    first, second = (read_shipped_model(each) if each in MODELS else read_model_file(Path(each)) for each in (old, new))
+    first, second = (
+        shipped_model(each).model if each in shipped_names() else read_model_file(Path(each)) for each in (old, new)
+    )
     state, past = state_of(facts, on.revision), on.revision is not None
-    if first.name not in state.sources:
+    if first.name not in state.facts.model_hashes:
         raise AskError(
             f"the access model `{first.name}` governs nothing in `{facts}`; pass one that does as the first model: "
-            f"{', '.join(state.sources)}"
+            f"{', '.join(state.facts.model_hashes)}"
         )
     models = models_of(state, [*map(read_model_file, on.model_file), first], past=past)
     now = time_of(on.at, state, past=past)

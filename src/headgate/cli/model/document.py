@@ -51,17 +51,15 @@ def page_of(name: str) -> str:
 
     Raises `ModelError` for its mistakes, and `OSError` or `UnicodeDecodeError` for a file that cannot be read.
     """
-    from importlib.resources import files
-
     from headgate.control.kernel.vocabulary import shipped_vocabulary
-    from headgate.decision.conditions import CONDITIONS
+    from headgate.control.models.library import load_source
+    from headgate.control.models.shipped import shipped_model, shipped_names
     from headgate.model.docs import mistakes_page, model_page, vocabulary_page
-    from headgate.model.load import load_model
 
     if name == "mistakes":
         return mistakes_page()
     if name == "actions":
         return vocabulary_page(shipped_vocabulary())
-    shipped = files("headgate.model") / "models" / f"{name}.yaml"
-    source = shipped if shipped.is_file() else Path(name)
-    return model_page(load_model(source.read_text(encoding="utf-8"), shipped_vocabulary(), str(name), CONDITIONS))
+    if name in shipped_names():
+        return model_page(shipped_model(name).model)
+    return model_page(load_source(Path(name).read_text(encoding="utf-8"), name).model)

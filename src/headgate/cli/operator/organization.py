@@ -70,10 +70,10 @@ def import_organization(
     Its users become users of this deployment, without passwords (`headgate deployment-user set-password` sets one). In an
     empty deployment, it becomes the first organization.
     """
-    from headgate.app.deployment import is_model
     from headgate.app.http.lakes import warehouse_of
     from headgate.control.deployment.import_organization import register_imported, require_importable
     from headgate.control.kernel.errors import InvalidError
+    from headgate.control.models.library import is_model
     from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.lake.metadata_files import location_of
     from headgate.lake.warehouse import may_adopt

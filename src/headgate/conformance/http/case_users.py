@@ -8,12 +8,14 @@ from headgate.conformance.errors import ScenarioError
 from headgate.conformance.world import World
 from headgate.control.authentication.services import AuthServices, open_auth_services
 from headgate.control.authentication.settings import DAY, Hashing, LoginSettings
-from headgate.control.deployment.bootstrap import bootstrap_deployment
 from headgate.control.identity.tokens import format_token, token_document
 from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.model_source import SourcedModel
 from headgate.control.kernel.parsing import require_text
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.stores import Stores
+from headgate.control.models.library import FixedModels
+from headgate.control.organizations.commands import CreateDeployment
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine
@@ -36,11 +38,11 @@ LogIn = Callable[[str, str], str]
 class CaseUsers:
     """The users of a world, registered in the log of a deployment, with those that are in none of its organizations."""
 
-    def __init__(self, stores: Stores, models: Models, home: str, world: World) -> None:
+    def __init__(self, stores: Stores, models: Models, home: SourcedModel, world: World) -> None:
         self.users, self.now, self.stores = world.users, world.now, stores
         self._engine = Engine(models, Snapshot())
         organizations = self.organizations(stores)
-        bootstrap_deployment(organizations, home)
+        organizations.deployment.control.execute(CreateDeployment(home), None)
         self.auth_services: AuthServices = open_auth_services(organizations, _SETTINGS)
         self._logins = {
             PrincipalId(require_text(user, "id")): f"user-{number}" for number, user in enumerate(world.users)
@@ -52,7 +54,9 @@ class CaseUsers:
     def organizations(self, stores: Stores) -> Organizations:
         """Return the organizations of a store, at the scenario's time. All share one compilation of the models."""
         models = self._engine.models
-        return Organizations(stores, models, lambda: self.now, lambda _, facts: self._engine.with_facts(facts))
+        return Organizations(
+            stores, FixedModels(models), lambda: self.now, lambda _, facts: self._engine.with_facts(facts)
+        )
 
     def __contains__(self, id: str) -> bool:
         return id in self._logins

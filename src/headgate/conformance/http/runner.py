@@ -6,7 +6,6 @@ the caller, and only the HTTP response counts as the answer.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +14,7 @@ from urllib.parse import quote
 import httpx
 from fastapi import FastAPI
 
-from headgate.app.deployment import HOME, open_deployment_over, shipped_model
+from headgate.app.deployment import HOME, open_deployment_over
 from headgate.app.http.application import http_application
 from headgate.app.http.in_process import serve_in_process
 from headgate.app.settings.settings import default_settings
@@ -29,12 +28,12 @@ from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.kernel.parsing import JsonObject, entry
 from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.kernel.stores import Stores
+from headgate.control.models.shipped import shipped_model
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.endpoints.common.context import AppState
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.ids import ResourceId
-from headgate.model.model import Model
 from headgate.spark.authority import PresentedCredential
 from headgate.spark.sessions.registry import SparkRegistry
 from headgate.spark.sql.statement_store import StatementStore
@@ -95,8 +94,8 @@ class HttpScenarioRunner:
         """Return the users of a world; all cases of a system share them."""
         found = next((each for each in self._people if each.users is world.users), None)
         if found is None:
-            model = world.language.model
-            found = CaseUsers(open_stores(_MEMORY), {HOME: _home(), model.name: model}, HOME, world)
+            home, model = shipped_model(HOME), world.language.model
+            found = CaseUsers(open_stores(_MEMORY), {HOME: home.model, model.name: model}, home, world)
             self._people.append(found)
         found.now = world.now
         return found
@@ -185,11 +184,6 @@ def _evaluation(world: World, asked: Asked, said: JsonObject) -> Mapping[str, An
             "id": question.resource,
         },
     }
-
-
-@cache
-def _home() -> Model:
-    return shipped_model(HOME)
 
 
 @contextmanager

@@ -1,12 +1,20 @@
 """Creates a deployment and its organizations: each organization is a resource in the deployment's log and has its own log."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from headgate.control.control import Control
 from headgate.control.identity.principals import SignUp
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.metadata import INTERNAL, CommandMetadata
+from headgate.control.kernel.model_source import SourcedModel
+from headgate.control.kernel.stores import Stores
+from headgate.control.models.commands import InstallModel, UpgradeModel
+from headgate.control.models.installed import find_current, require_installed
+from headgate.control.models.library import ModelLibrary
+from headgate.control.models.shipped import shipped_model, shipped_models
 from headgate.control.organizations.commands import (
     DEPLOYMENT,
     CreateDeployment,
@@ -23,7 +31,7 @@ from headgate.facts.ids import PrincipalId, ResourceId
 
 @dataclass(frozen=True, slots=True)
 class OrganizationSpec:
-    """The specification of a new organization: root, name, owner and models."""
+    """The specification of a new organization: root, name, owner, and the names of installed models."""
 
     root: ResourceId
     title: str
@@ -34,17 +42,45 @@ class OrganizationSpec:
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
 
 
-def bootstrap_deployment(organizations: Organizations, model: str) -> None:
-    """Create the deployment's own log if it is empty, and put the deployment's model in force if no model decides on it."""
-    deployment = organizations.deployment
+def open_organizations(stores: Stores, clock: Callable[[], float], home: str, address: str = "") -> Organizations:
+    """Return the organizations of a store, after the deployment's own log has everything that it needs.
+
+    If the log is empty, the deployment is created with the shipped model `home` as its home model. The shipped model of the
+    deployment itself decides on it, unless its home model does, in its newest version; and every shipped model is installed.
+    `address` is the public URL of the deployment.
+    """
+    library = ModelLibrary(stores)
+    for each in (*shipped_models(), shipped_model(DEPLOYMENT)):
+        library.add(each)
+    organizations = Organizations(stores, library, clock, address=address)
     # If another process is faster, its entries are read instead.
-    if not deployment.exists:
+    if not organizations.deployment.exists:
         with suppress(AlreadyExistsError):
-            deployment.control.execute(CreateDeployment(model), None)
-    governing = organizations.governing
-    if governing is not None and not governs_deployment(deployment.control.snapshot, deployment.control.model):
+            organizations.deployment.control.execute(CreateDeployment(shipped_model(home)), None)
+    _govern(organizations.deployment.control, shipped_model(DEPLOYMENT))
+    for each in shipped_models():
+        _install_shipped(organizations, each)
+    return organizations
+
+
+def _govern(deployment: Control, governing: SourcedModel) -> None:
+    facts, model = deployment.snapshot, governing.model
+    if not governs_deployment(facts, deployment.model):
         with suppress(AlreadyExistsError):
-            deployment.control.execute(GovernDeployment(governing), None)
+            deployment.execute(GovernDeployment(governing), None)
+    elif facts.model_hashes.get(model.name, model.hash) != model.hash:
+        deployment.execute(UpgradeModel(governing), None)
+
+
+def _install_shipped(organizations: Organizations, shipped: SourcedModel) -> None:
+    """Install a shipped model, unless an operator removed it, or installed another model under its name."""
+    control, model = organizations.deployment.control, shipped.model
+    known = control.snapshot.installed_models.get(model.name)
+    is_ours = known is None or (known.is_shipped and not known.is_removed)
+    if is_ours and (known is None or model.hash not in known.versions):
+        with suppress(AlreadyExistsError):
+            current = find_current(control.snapshot, organizations.models, model.name)
+            control.execute(InstallModel(shipped, current, is_shipped=True), None)
 
 
 def create_organization(
@@ -64,11 +100,12 @@ def create_organization(
         deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
     organization = organizations.draft(founding.root)
     # Checked before anything is written: an invalid organization must not be in the deployment's log either.
-    organization.control.preview(_build_creation(founding), None, call)
+    creation = _build_creation(organizations, founding)
+    organization.control.preview(creation, None, call)
     if organization.exists or not _is_listed(deployment, founding):
         _list(deployment, founding, caller, call)
     organization = organizations.open(founding.root)
-    organization.control.execute(_build_creation(founding), None, begins or call)
+    organization.control.execute(creation, None, begins or call)
     return organization
 
 
@@ -80,7 +117,7 @@ def preview_founding(
 ) -> None:
     """Raise the `CommandError` that `create_organization` would raise; write nothing."""
     organizations.deployment.control.preview(_build_listing(founding), caller, call)
-    organizations.draft(founding.root).control.preview(_build_creation(founding), None, call)
+    organizations.draft(founding.root).control.preview(_build_creation(organizations, founding), None, call)
 
 
 def _list(deployment: Control, founding: OrganizationSpec, caller: Caller | None, call: CommandMetadata) -> None:
@@ -102,8 +139,10 @@ def _build_listing(founding: OrganizationSpec) -> CreateResource:
     return CreateResource(founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes)
 
 
-def _build_creation(founding: OrganizationSpec) -> CreateOrganization:
-    """Return the command for the organization's own log."""
+def _build_creation(organizations: Organizations, founding: OrganizationSpec) -> CreateOrganization:
+    """Return the command for the organization's own log. Raises `InvalidError` if a model is not installed."""
+    find = partial(require_installed, organizations.deployment.control.snapshot, organizations.models)
+    tree = None if founding.tree is None else find(founding.tree).model
     return CreateOrganization(
-        founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes
+        founding.owner, founding.owner_name, find(founding.model).model, tree, founding.root, founding.attributes
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from headgate.control.kernel.model_source import ModelSource
 from headgate.control.kernel.ports import Head, LogRefusedError, LogWrite, Store, StoreError, UnreadableLogError
 from headgate.control.kernel.replay import ForkError, entries_after, replay
 from headgate.decision.context import Models
@@ -45,15 +46,16 @@ class LogFollower:
     If the log has lost entries that this process knows, it is reopened. While it cannot be read, no question is answered.
     """
 
-    def __init__(self, store: Store, models: Models, clock: Callable[[], float], start: EngineFactory) -> None:
+    def __init__(self, store: Store, models: ModelSource, clock: Callable[[], float], start: EngineFactory) -> None:
         """Read the log. Raises `StoreError` if that fails."""
         self._store = store
+        self._models = models
         self._clock = clock
         self._start = start
         found = replay(store)
         self.kept = found.kept
         """The revision of the newest checkpoint that this process knows."""
-        self._known = FollowedState(start(models, found.facts), found.head)
+        self._known = FollowedState(self.start(found.facts), found.head)
         self._refusal: _Refusal | None = None
 
     @property
@@ -73,6 +75,16 @@ class LogFollower:
     def name(self) -> str:
         """The id of the organization whose log it is, for messages."""
         return self._known.engine.facts.organization or ""
+
+    def start(self, facts: Snapshot) -> Answers:
+        """Return a new engine on these facts, under the models in force. Raises `StoreError` if a model is not stored."""
+        return self._start(self._models.in_force(facts), facts)
+
+    def advance(self, engine: Answers, changes: Sequence[Change], revision: int) -> Answers:
+        """Return the engine after these changes; a new one if they put another model, or another version of one, in force."""
+        after = fold(engine.facts, changes, revision)
+        is_same = after.model_hashes == engine.facts.model_hashes
+        return engine.advance(changes, after) if is_same else self.start(after)
 
     def is_at(self, head: Head) -> bool:
         """Return whether this entry is the newest known one and questions may be answered."""
@@ -108,9 +120,8 @@ class LogFollower:
             self._reopen()
 
     def _advance(self, changes: Sequence[Change], head: Head) -> None:
-        engine = self._known.engine
-        after = engine.advance(changes, fold(engine.facts, changes, head.revision))
-        self._known = replace(self._known, engine=after, head=head)
+        engine = self.advance(self._known.engine, changes, head.revision)
+        self._known = replace(self._known, engine=engine, head=head)
 
     def _reopen(self) -> None:
         """Read the whole log again after it has lost entries that this process knows; nothing is answered with the lost entries."""
@@ -120,14 +131,13 @@ class LogFollower:
             0.0,
         )
         found = replay(self._store)
-        _check_model(lost.engine.facts, found.facts)
         log.warning(
             "the log of the organization `%s` has lost acknowledged entries: this process knew revision %d, but the newest in the "
             "store is revision %d, which is used now; check whether an older copy of the store was restored",
             *(self.name, lost.head.revision, found.head.revision),
         )
         self.kept = found.kept
-        self._known = FollowedState(self._start(lost.engine.models, found.facts), found.head, lost.reopened + 1)
+        self._known = FollowedState(self.start(found.facts), found.head, lost.reopened + 1)
 
     def _refuse(self, error: Exception) -> LogRefusedError:
         """Refuse every question from now on. A log with unreadable content is not read again at every question."""
@@ -143,13 +153,3 @@ class LogFollower:
             exc_info=error,
         )
         return LogRefusedError(why)
-
-
-def _check_model(lost: Snapshot, found: Snapshot) -> None:
-    """Raise `UnreadableLogError` if the home model has changed: models are loaded only when Headgate starts."""
-    before, after = ((each.model, each.model_hash) for each in (lost, found))
-    if lost.organization is not None and found.organization is not None and before != after:
-        raise UnreadableLogError(
-            f"the organization now uses the access model `{found.model}` in a version that this process has not loaded; "
-            "restart Headgate to load it"
-        )

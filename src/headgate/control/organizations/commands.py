@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from headgate.control.access.last_owner import owner_roles
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
+from headgate.control.kernel.model_source import SourcedModel
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.implicit import implicit_children
 from headgate.facts.changes import (
@@ -30,13 +31,13 @@ class CreateOrganization:
     """Create the organization under its home model, with its implicit resources, the group of all users, and its owner.
 
     The caller's privilege (`deployment.create_organization`) is checked in the deployment's log, when the organization is
-    created there; this command follows in the organization's own log. `tree` names the model of the ownership tree, if any.
+    created there; this command follows in the organization's own log. `tree` is the model of the ownership tree, if any.
     """
 
     owner: PrincipalId
     owner_name: str
-    model: str
-    tree: str | None = None
+    model: Model
+    tree: Model | None = None
     organization: ResourceId = ORGANIZATION
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     name: str = "organization.create"
@@ -44,11 +45,11 @@ class CreateOrganization:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require that the deployment itself begins the log, and that it is empty."""
         _begins(view)
-        model = _in_force(view, self.model)
+        model = self.model
         return CommandEffect(
             changes=(
                 OrganizationCreated(self.organization, model.name, model.hash),
-                *self._describe(view),
+                *self._describe(),
                 GroupCreated(ALL_USERS_GROUP, built_in=True),
                 *implicit_children(model, self.organization, "organization"),
                 PrincipalAdded(self.owner, "user"),
@@ -57,34 +58,33 @@ class CreateOrganization:
             documents=(DocumentPut("principal", self.owner, {"name": self.owner_name}),),
         )
 
-    def _describe(self, view: CommandContext) -> tuple[Change, ...]:
+    def _describe(self) -> tuple[Change, ...]:
         described = (AttributesSet(self.organization, self.attributes),) if self.attributes else ()
         if self.tree is None:
             return described
-        tree = _in_force(view, self.tree)
-        return (*described, GovernedBy(self.organization, tree.name, tree.hash))
+        return (*described, GovernedBy(self.organization, self.tree.name, self.tree.hash))
 
 
 @dataclass(frozen=True, slots=True)
 class CreateDeployment:
     """Create the deployment's own log: its users, and below it the organizations, which have their own logs."""
 
-    model: str
+    model: SourcedModel
     deployment: ResourceId = DEPLOYMENT
     name: str = "deployment.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require that the deployment itself begins the log, and that it is empty."""
         _begins(view)
-        model = _in_force(view, self.model)
-        return CommandEffect((OrganizationCreated(self.deployment, model.name, model.hash, "deployment"),))
+        created = OrganizationCreated(self.deployment, self.model.model.name, self.model.model.hash, "deployment")
+        return CommandEffect((created,), (self.model.document,))
 
 
 @dataclass(frozen=True, slots=True)
 class GovernDeployment:
     """Add the access model that decides on the deployment itself, if its home model does not have the type `deployment`."""
 
-    model: Model
+    model: SourcedModel
     name: str = "deployment.govern"
 
     def decide(self, view: CommandContext) -> CommandEffect:
@@ -98,7 +98,8 @@ class GovernDeployment:
             raise AlreadyExistsError(
                 "the deployment has an access model already and cannot get another one; leave it as it is"
             )
-        return CommandEffect((GovernedBy(view.root, self.model.name, self.model.hash),))
+        governed = GovernedBy(view.root, self.model.model.name, self.model.model.hash)
+        return CommandEffect((governed,), (self.model.document,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class GovernProject:
     """
 
     project: ResourceId
-    model: str
+    model: Model
     name: str = "project.govern"
 
     def decide(self, view: CommandContext) -> CommandEffect:
@@ -119,7 +120,7 @@ class GovernProject:
                 "the access model of a project is set on the server's machine; ask the operator of this "
                 "deployment to change it"
             )
-        project, model = view.target(self.project, "project"), _in_force(view, self.model)
+        project, model = view.target(self.project, "project"), self.model
         there = {view.facts.resources[id].type for id in view.facts.children[project.id].values()}
         missing = [
             each
@@ -149,12 +150,6 @@ def _begins(view: CommandContext) -> None:
         raise AlreadyExistsError(
             f"the organization `{view.facts.organization}` exists already; use it, or create one with another id"
         )
-
-
-def _in_force(view: CommandContext, name: str) -> Model:
-    if name not in view.models:
-        raise InvalidError(f"the access model `{name}` is not available; choose from {', '.join(sorted(view.models))}")
-    return view.models[name]
 
 
 def founder_role(model: Model) -> str:

@@ -13,18 +13,17 @@ from headgate.control.identity.directory import Directory
 from headgate.control.identity.tokens import LAST_USE
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.log_follower import RETRY_SECONDS, EngineFactory
+from headgate.control.kernel.model_source import ModelSource
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError
 from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.caller_validity import caller_invalid
-from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.facts.snapshot import NO_NAMES, SUSPENDED, Snapshot
-from headgate.model.model import Model
+from headgate.facts.snapshot import NO_NAMES, SUSPENDED
 
 _SEVERAL: Final = "you are a member of several organizations"
 _PERHAPS_SEVERAL: Final = "the log of an organization cannot be read, so you may be a member of several organizations"
@@ -113,23 +112,17 @@ class Organizations:
     def __init__(
         self,
         stores: Stores,
-        models: Models,
+        models: ModelSource,
         clock: Callable[[], float],
         engine: EngineFactory = Engine,
-        former: Callable[[str], Model | None] = lambda _: None,
         address: str = "",
-        governing: Model | None = None,
     ) -> None:
-        """`governing` is a model for the deployment's own log, besides `models`; no organization can have it.
-
-        `former` returns the model whose source has a given hash, if it is stored, for logs that began under another version.
+        """`models` finds the models by the hashes in the logs.
 
         `address` is the public URL of the deployment; links in refusals begin with it.
         """
         self._stores = stores
         self._models = models
-        self._former = former
-        self.governing = governing
         self._clock = clock
         self._engine = engine
         self._address = address
@@ -168,8 +161,8 @@ class Organizations:
         return self._clock()
 
     @property
-    def models(self) -> Models:
-        """Every model that can be in force in an organization, by name."""
+    def models(self) -> ModelSource:
+        """The models by the hash of their source."""
         return self._models
 
     @property
@@ -338,28 +331,8 @@ class Organizations:
 
     def _open(self, root: ResourceId) -> Organization:
         store = self._stores.log(root)
-        models = self._models_of(root)
-        control = Control(store, models, self._clock, self._engine)
-        facts = control.snapshot
-        known = models.get(facts.model)
-        if facts.organization is not None and (known is None or known.hash != facts.model_hash):
-            control = Control(store, self._as_it_was(facts, models), self._clock, self._engine)
+        control = Control(store, self._models, self._clock, self._engine)
         directory = Directory(control, store)
         wording = RefusalMessages(directory)
         gate = NameAuthorizer(control, wording, f"{self._address}/o/{root}/api/v1/requests")
         return Organization(root, store, control, directory, wording, gate)
-
-    def _models_of(self, root: ResourceId) -> Models:
-        if root != DEPLOYMENT or self.governing is None:
-            return self._models
-        return {**self._models, self.governing.name: self.governing}
-
-    def _as_it_was(self, facts: Snapshot, models: Models) -> Models:
-        """Return the models with the home model under which the log began: another version, or one that is not shipped."""
-        model = self._former(facts.model_hash)
-        if model is None:
-            raise StoreError(
-                f"the organization `{facts.organization}` uses a version of the access model `{facts.model}` that this "
-                "Headgate does not have; use the version of Headgate that created the organization"
-            )
-        return {**models, model.name: model}

@@ -3,7 +3,7 @@
 from headgate.model.check.context import CheckContext, either_of
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.role_reach import Types
-from headgate.model.vocabulary import ASSIGNMENT, MODELS
+from headgate.model.vocabulary import ASSIGNMENT
 
 _SHOWN = 5
 """The largest number of actions that a message lists."""
@@ -23,10 +23,8 @@ def check_assignable(checking: CheckContext) -> None:
 
 
 def check_actions(checking: CheckContext) -> None:
-    """Report actions for which a shipped model has a name, but no role and no requirement."""
+    """Report actions for which the vocabulary has the model's name, but the model no role and no requirement."""
     model, known = checking.model, checking.vocabulary
-    if model.name not in MODELS:
-        return
     done = frozenset[str](model.needs).union(*(role.own for role in model.roles.values()))
     lost = [name for name, action in known.items() if action.names.get(model.name) and name not in done]
     lost = [name for name in lost if name.partition(".")[0] != ASSIGNMENT]

@@ -119,7 +119,7 @@ class TestOperators:
 
         answer = asked(world, operator, "POST", f"/api/v1/organizations{dry_run}", body)
 
-        assert (answer.status_code, "the access model `deployment` is not available" in answer.text) == (422, True)
+        assert (answer.status_code, "the access model `deployment` is not installed" in answer.text) == (422, True)
         assert "meta" not in listed(world, operator)
 
     def test_the_model_of_the_deployment_is_not_among_the_models_of_an_organization(

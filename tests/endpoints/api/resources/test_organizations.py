@@ -5,11 +5,8 @@ from typing import Any
 
 import pytest
 
-from headgate.app.deployment import shipped_model
-from headgate.control.deployment.bootstrap import bootstrap_deployment
-from headgate.control.organizations.organization import Organizations
+from headgate.control.deployment.bootstrap import open_organizations
 from headgate.control.resources.changes import RenameResource
-from headgate.model.vocabulary import MODELS
 from headgate.store import open_stores
 from tests.app.deployment_harness import DeploymentHarness, settings_in, world_in
 from tests.endpoints.conftest import Make
@@ -22,7 +19,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHar
     """A deployment whose model lets users create organizations for their own domain."""
     folder: Path = tmp_path_factory.mktemp("platform")
     stores = open_stores(settings_in(folder).folder)
-    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, time.time), "onehouse")
+    open_organizations(stores, time.time, "onehouse")
     stores.close()
     with world_in(folder) as world:
         yield world

@@ -41,6 +41,13 @@ STORE = (
         "`keys/secrets.key` in the data folder",
     ),
     SettingSpec(
+        "HEADGATE_MODELS",
+        "path",
+        "models",
+        "a folder with access models: every file `*.yaml` in it is installed when the server starts",
+        "no folder is read; `headgate model install` installs a file",
+    ),
+    SettingSpec(
         "HEADGATE_WAREHOUSE",
         "bucket",
         "bucket",

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from headgate.control.kernel.ids import new_id
-from headgate.control.organizations.commands import GovernProject
 from headgate.control.questions.resource_names import ORGANIZATION_NAME
 from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource
@@ -44,12 +43,6 @@ class ProjectCreate(StrictSchema):
     """The name of a project."""
 
     name: Title
-
-
-class ProjectModel(StrictSchema):
-    """The new access model of a project."""
-
-    model: Called
 
 
 @router.get("/projects", response_model=page_model(ProjectSummary), **document_actions(DISCOVER))
@@ -96,15 +89,6 @@ def delete_project(
     """Delete a project and everything in it."""
     found = find_visible(organization, caller, project, _TYPE)
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
-
-
-@router.put("/projects/{project}/model", **DONE, **document_actions(DISCOVER))
-def put_project_model(
-    project: Called, body: ProjectModel, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
-) -> dict[str, Any]:
-    """Change the access model of a project. Only the operator can do this; every other caller gets an error that says so."""
-    found = find_visible(organization, caller, project, _TYPE)
-    return write.execute(GovernProject(found.id, body.model), found.id, id=found.id)
 
 
 def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:

@@ -1,0 +1,86 @@
+"""`headgate model install` and `remove`, on the deployment's own machine."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.local import Data, open_local_deployment, operator_call
+from headgate.cli.model.model_files import read_or_exit
+from headgate.cli.options import DryRun, Reason
+from headgate.cli.output import fail, say
+
+if TYPE_CHECKING:
+    from headgate.control.kernel.model_source import SourcedModel
+
+
+def register(models: typer.Typer) -> None:
+    """Add the commands to the group of the models."""
+    models.command("install", epilog="Example: headgate model install harbour.yaml")(install)
+    models.command("remove", epilog="Example: headgate model remove harbour")(remove)
+
+
+def install(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="the model file; `headgate model check` checks it")],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    data: Data = None,
+) -> None:
+    """Install an access model, or the next version of one, so that organizations can choose it.
+
+    Organizations that use an earlier version keep it until they are upgraded. The operators can do the same over the API.
+    """
+    from headgate.control.models.commands import InstallModel
+    from headgate.control.models.installed import find_current
+
+    model = _load(file)
+    with open_local_deployment(data) as deployment:
+        control, sources = deployment.organizations.deployment.control, deployment.organizations.models
+        current = find_current(control.snapshot, sources, model.model.name)
+        command = InstallModel(model, current)
+        changed = control.preview(command, None).changes
+        if not dry_run:
+            control.execute(command, None, operator_call(reason))
+    shown = f"version {model.model.version} of the access model `{model.model.name}`"
+    if not changed:
+        say(f"{shown} is installed already")
+        return
+    say(f"{shown} {'would be' if dry_run else 'is'} installed")
+    if not dry_run:
+        say(
+            f"create an organization that uses it: `headgate organization create NAME --owner LOGIN --model {model.model.name}`"
+        )
+
+
+def remove(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="the name of the model")],
+    *,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    data: Data = None,
+) -> None:
+    """Remove an access model, so that organizations cannot choose it. A model that an organization uses is not removed."""
+    from headgate.control.models.commands import RemoveModel
+    from headgate.control.models.usage import list_users
+
+    with open_local_deployment(data) as deployment:
+        command = RemoveModel(model, list_users(deployment.organizations, model))
+        control = deployment.organizations.deployment.control
+        control.preview(command, None)
+        if not dry_run:
+            control.execute(command, None, operator_call(reason))
+    say(f"the access model `{model}` {'would be' if dry_run else 'is'} removed")
+
+
+def _load(file: Path) -> "SourcedModel":
+    """Return the model of a file; if it has mistakes, print them, and end with exit code 1."""
+    from headgate.control.models.library import load_source
+    from headgate.model.diagnostics import ModelError
+
+    try:
+        return load_source(read_or_exit(file), str(file))
+    except ModelError as error:
+        fail(str(error))
+        sys.exit(1)
