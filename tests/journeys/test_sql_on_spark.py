@@ -417,7 +417,13 @@ def require_as_shown(step: Step, server: Server, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["sql.md", "refused.md", pytest.param("operate/two-organizations.md", marks=pytest.mark.soak)]
+    "page",
+    [
+        "sql.md",
+        "refused.md",
+        "operate/serve-a-model.md",
+        pytest.param("operate/two-organizations.md", marks=pytest.mark.soak),
+    ],
 )
 def test_the_page_works_as_it_says(server: Server, page: str, tmp_path: Path) -> None:
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ import httpx
 from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
-from headgate.app.deployment import HOME
+from headgate.app.settings.settings import DEFAULT_MODEL
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.control import Control
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
@@ -204,7 +204,7 @@ class CatalogHarness:
 def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[CatalogHarness]:
     """Serve a catalog on a free loopback port."""
     with closing(open_stores(folder)) as stores:
-        organizations = open_organizations(stores, time.time, HOME)
+        organizations = open_organizations(stores, time.time, DEFAULT_MODEL)
         organizations.deployment.control.execute(InstallModel(ATOMIC), None)
         founding = OrganizationSpec(ORGANIZATION, "test", PrincipalId("owner"), "owner", ATOMIC.model.name)
         organization = create_organization(organizations, founding)

@@ -5,8 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from headgate.app.deployment import HOME
-from headgate.app.settings.settings import Settings
+from headgate.app.settings.settings import DEFAULT_MODEL, Settings
 from headgate.control.control import Control
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.identity.tokens import IssueToken, format_token
@@ -28,7 +27,7 @@ def found_atomic(settings: Settings) -> None:
     atomic = load_source(ATOMIC.read_text(encoding="utf-8"), ATOMIC.name)
     settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stores = open_stores(settings.folder, settings.seal_key)
-    organizations = open_organizations(stores, time.time, HOME)
+    organizations = open_organizations(stores, time.time, DEFAULT_MODEL)
     organizations.deployment.control.execute(InstallModel(atomic), None)
     spec = OrganizationSpec(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", atomic.model.name)
     create_organization(organizations, spec).control.execute(_Lake(), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headgate.app.folders.checkpoint_folders import move_checkpoints
 from headgate.app.settings.egress import egress_of
-from headgate.app.settings.settings import Settings
+from headgate.app.settings.settings import DEFAULT_MODEL, Settings
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.authentication.services import AuthServices, open_auth_services
 from headgate.control.connections.vault import Vault
@@ -25,9 +25,6 @@ from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.pipelines.connections.egress import Egress
 from headgate.pipelines.connections.external_access import ExternalAccessPolicy
 from headgate.store import FolderLock, open_stores
-
-HOME = "nekt"
-"""The access model of an organization that is created without naming one, and of the deployment itself."""
 
 FIRST = "main"
 """The name of the organization that is created in an empty deployment."""
@@ -107,7 +104,7 @@ def _open_over(
     address: str,
     tasks: BackgroundTasks,
 ) -> Deployment:
-    organizations = open_organizations(stores, clock, HOME, address=settings.logins.address or address)
+    organizations = open_organizations(stores, clock, DEFAULT_MODEL, address=settings.logins.address or address)
     if settings.models is not None:
         install_folder(organizations.deployment.control, organizations.models, settings.models)
     auth_services = open_auth_services(organizations, settings.logins)
@@ -154,7 +151,9 @@ def _build_external_access(
 def _found(settings: Settings, organizations: Organizations) -> None:
     """Create the first organization and its owner, and write the owner's token to a file that only this user can read."""
     owner = PrincipalId(new_id("p"))
-    first = create_organization(organizations, OrganizationSpec(ORGANIZATION, FIRST, owner, settings.owner, HOME))
+    first = create_organization(
+        organizations, OrganizationSpec(ORGANIZATION, FIRST, owner, settings.owner, settings.model)
+    )
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     first.control.execute(IssueToken(token, secret, owner, "first owner"), None)
     replace_private_file(settings.owner_token, f"{format_token(token, secret)}\n".encode())

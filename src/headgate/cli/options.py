@@ -37,12 +37,12 @@ MemberName = Annotated[
     str, typer.Argument(metavar="MEMBER", autocompletion=complete_principal, help="the member, by name or id")
 ]
 FirstRole = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--role",
         metavar="ROLE",
         autocompletion=complete_role,
-        help="the role of the user on the organization or the resource",
+        help="the role of the user on the organization or the resource; the access model's role for newcomers if left out",
     ),
 ]
 HomeResource = Annotated[

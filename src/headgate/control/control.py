@@ -1,7 +1,7 @@
 """Optimistic writes: decide a command on the newest snapshot, append if it is still the newest, otherwise decide again."""
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -41,6 +41,7 @@ from headgate.decision.reference import decide
 from headgate.decision.types import Decision, DenyReason, Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
+from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
@@ -206,6 +207,10 @@ class Control:
     def is_visible(self, caller: Caller, resource: ResourceId) -> bool:
         """Return whether the caller may discover the resource."""
         return self._engine.is_discoverable(caller, resource, self._clock())
+
+    def simulate(self, answers: Answers, changes: Sequence[Change]) -> Answers:
+        """Return the answers after these changes, which are not written; the models that they put in force decide."""
+        return self._follower.advance(answers, changes, answers.facts.revision)
 
     def view(self, caller: Caller | None) -> CommandContext:
         """Return the context of a command of the caller, on the newest facts. Raises `CallerGoneError` or `SuspendedError`."""

@@ -7,9 +7,9 @@ from headgate.control.deployment.bootstrap import open_organizations
 from headgate.control.deployment.operators import add_operator
 from headgate.control.identity.principals import SignUp
 from headgate.control.kernel.command import PermissionDeniedError
-from headgate.control.kernel.errors import AlreadyExistsError, CommandError, InvalidError, NotFoundError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.metadata import INTERNAL
-from headgate.control.models.commands import InstallModel, RemoveModel, UpgradeModel
+from headgate.control.models.commands import InstallModel, RemoveModel
 from headgate.control.models.installed import find_current, list_installed, require_installed
 from headgate.control.models.library import load_source
 from headgate.control.models.shipped import shipped_names
@@ -146,17 +146,3 @@ def test_a_start_of_headgate_does_not_replace_a_model_of_an_operator(world: Worl
     again = open_organizations(world.organizations.stores, lambda: 2.0, "nekt")
     assert not list_installed(again.deployment.control.snapshot)["y42"].is_shipped
     assert require_installed(again.deployment.control.snapshot, again.models, "y42").model.version == 99
-
-
-@pytest.mark.parametrize(
-    ("command", "by", "error"),
-    [
-        (UpgradeModel(load_source(harbour(1), "harbour.yaml")), None, NotFoundError),
-        (UpgradeModel(load_source(harbour(1), "harbour.yaml")), OLGA, InvalidError),
-    ],
-)
-def test_an_upgrade_is_for_a_model_in_force_and_by_the_deployment(
-    world: World, command: UpgradeModel, by: PrincipalId | None, error: type[CommandError]
-) -> None:
-    with pytest.raises(error):
-        world.control.execute(command, Caller(by) if by else None)

@@ -17,12 +17,23 @@ from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.sql.statements import SqlLimits
 from headgate.spark.toolchain.prepare import default_cache, default_jars_folder
 
-__all__ = ["API_PORT", "HOST", "LAST_PORT", "SPARK_PORT", "Settings", "SettingsError", "default_settings"]
+__all__ = [
+    "API_PORT",
+    "DEFAULT_MODEL",
+    "HOST",
+    "LAST_PORT",
+    "SPARK_PORT",
+    "Settings",
+    "SettingsError",
+    "default_settings",
+]
 
 HOST = "127.0.0.1"
 """The default address on which a deployment listens, and the address by which its Spark driver reaches it."""
 API_PORT = 8020
 SPARK_PORT = 15002
+DEFAULT_MODEL = "nekt"
+"""The access model of the deployment's own log, and of an organization that is created without naming one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +97,8 @@ class Settings:
     """The file of the key that seals the log; if None, it is in the data folder."""
     secrets_key: Path | None = None
     """The file of the key that encrypts the secrets of connections; if None, it is in the data folder."""
+    model: str = DEFAULT_MODEL
+    """The installed access model of an organization that is created without naming one."""
     models: Path | None = None
     """The folder of access models that are installed at the start; if None, no file is installed."""
     audit: AuditLevel = "denied"

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def create_invitation(
-    role: FirstRole = "member",
+    role: FirstRole = None,
     resource: HomeResource = None,
     *,
     dry_run: DryRun = False,

@@ -12,7 +12,7 @@ from headgate.cli.output import print_item, print_items
 def register(models: typer.Typer) -> None:
     """Add the commands to the group of the models."""
     models.command("list", epilog="Example: headgate model list")(list_models)
-    models.command("show", epilog="Example: headgate model show nekt")(show_model)
+    models.command("show", epilog="Example: headgate model show harbour")(show_model)
 
 
 def list_models(*, output: OutputMode = "table") -> None:

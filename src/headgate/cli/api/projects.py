@@ -23,7 +23,6 @@ def register(app: typer.Typer) -> None:
     projects.command("create", epilog="Example: headgate project create shop")(create_project)
     projects.command("show", epilog="Example: headgate project show shop")(show_project)
     projects.command("rename", epilog="Example: headgate project rename shop store")(rename_project)
-    projects.command("set-model", epilog="Example: headgate project set-model shop nekt")(set_model)
     projects.command("delete", epilog="Example: headgate project delete shop")(delete_project)
 
 
@@ -52,27 +51,6 @@ def rename_project(
     """Rename a project."""
     path = api_path("projects", project)
     write(WriteOptions(dry_run, reason, output), "PATCH", path, f"project {project} is now {name}", body={"name": name})
-
-
-def set_model(
-    project: Project,
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="the access model; `headgate model list` shows the models")
-    ],
-    *,
-    dry_run: DryRun = False,
-    reason: Reason = "",
-    output: OutputMode = "table",
-) -> None:
-    """Decide about a project by another access model. Use `--dry-run` first: it shows the access that users lose and gain."""
-    path = api_path("projects", project, "model")
-    write(
-        WriteOptions(dry_run, reason, output),
-        "PUT",
-        path,
-        f"project {project} has the model {model}",
-        body={"model": model},
-    )
 
 
 def delete_project(

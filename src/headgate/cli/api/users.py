@@ -31,7 +31,7 @@ def list_users(*, output: OutputMode = "table") -> None:
 
 def create_user(
     name: NewName,
-    role: FirstRole = "member",
+    role: FirstRole = None,
     resource: HomeResource = None,
     *,
     dry_run: DryRun = False,
@@ -44,7 +44,7 @@ def create_user(
         WriteOptions(dry_run, reason, output),
         "POST",
         path,
-        f"{name} is in the organization as {role}",
+        f"{name} is in the organization{f' as {role}' if role else ''}",
         body=given_fields({"name": name, "role": role, "place": resource}),
     )
 

@@ -1,6 +1,6 @@
 """The effect of changes, or the difference of two sides, as tables of principals and pipelines with a summary."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from headgate.cli.facts.names import name_text
@@ -24,15 +24,21 @@ class _Alike(NamedTuple):
     gained: tuple[Ability, ...]
 
 
-def print_consequences(facts: Snapshot, found: Impact, *, json: bool) -> None:
-    """Print an impact; `facts` are the source of the names."""
+NameOf = Callable[[PrincipalId], str]
+"""Returns the name of a principal."""
+
+
+def print_consequences(facts: Snapshot, found: Impact, *, json: bool, name: NameOf = str) -> None:
+    """Print an impact; `facts` are the source of the names of resources, and `name` of those of principals."""
     if json:
         print_json(_json(facts, found))
         return
     if found.effects:
-        print_table(("principal", "resource", "before", "after", "loses", "gains"), list(_people(facts, found.effects)))
+        rows = list(_people(facts, found.effects, name))
+        print_table(("principal", "resource", "before", "after", "loses", "gains"), rows)
     if found.pipelines:
-        print_table(("pipeline", "", "run-as", "loses", "gains"), [_pipeline(facts, each) for each in found.pipelines])
+        rows = [_pipeline(facts, each, name) for each in found.pipelines]
+        print_table(("pipeline", "", "run-as", "loses", "gains"), rows)
     say(_summary(found))
 
 
@@ -47,7 +53,7 @@ def _summary(found: Impact) -> str:
     )
 
 
-def _people(facts: Snapshot, effects: Iterable[SubjectImpact]) -> Iterator[Sequence[str]]:
+def _people(facts: Snapshot, effects: Iterable[SubjectImpact], name: NameOf) -> Iterator[Sequence[str]]:
     """Yield one row for all principals that lose and gain the same on the same resources of a type."""
     places: dict[tuple[PrincipalId, _Alike], list[ResourceId]] = {}
     for each in effects:
@@ -56,7 +62,7 @@ def _people(facts: Snapshot, effects: Iterable[SubjectImpact]) -> Iterator[Seque
         places.setdefault((each.principal, alike), []).append(each.resource)
     people: dict[tuple[_Alike, tuple[ResourceId, ...]], list[str]] = {}
     for (who, alike), ids in places.items():
-        people.setdefault((alike, tuple(ids)), []).append(who)
+        people.setdefault((alike, tuple(ids)), []).append(name(who))
     for (alike, ids), who in people.items():
         names = [name_text(facts, id) for id in ids]
         yield (
@@ -69,23 +75,23 @@ def _people(facts: Snapshot, effects: Iterable[SubjectImpact]) -> Iterator[Seque
         )
 
 
-def _pipeline(facts: Snapshot, effect: PipelineImpact) -> Sequence[str]:
+def _pipeline(facts: Snapshot, effect: PipelineImpact, name: NameOf) -> Sequence[str]:
     what = " and ".join(word for word, holds in (("breaks", effect.breaks), ("opens", effect.opens)) if holds)
     return (
         name_text(facts, effect.pipeline),
         what,
-        effect.run_as or "-",
-        _flipped(facts, effect.lost),
-        _flipped(facts, effect.gained),
+        name(effect.run_as) if effect.run_as else "-",
+        _flipped(facts, effect.lost, name),
+        _flipped(facts, effect.gained, name),
     )
 
 
-def _flipped(facts: Snapshot, flips: Iterable[DecisionChange]) -> str:
+def _flipped(facts: Snapshot, flips: Iterable[DecisionChange], name: NameOf) -> str:
     """Return principals and resources with the actions that flip, as one text."""
     found: dict[tuple[PrincipalId, ResourceId], list[Ability]] = {}
     for flip in flips:
         found.setdefault((flip.principal, flip.resource), []).append(flip.ability)
-    parts = [f"{who} on {name_text(facts, id)}: {_able(abilities)}" for (who, id), abilities in found.items()]
+    parts = [f"{name(who)} on {name_text(facts, id)}: {_able(abilities)}" for (who, id), abilities in found.items()]
     return _listed(parts, separator="; ")
 
 

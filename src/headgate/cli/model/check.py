@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.model.model_files import read_or_exit
 from headgate.cli.output import say
+from headgate.cli.text_files import read_or_exit
 
 if TYPE_CHECKING:
     from headgate.model.diagnostics import Diagnostic

@@ -5,7 +5,7 @@ import typer
 from headgate.cli.api import models as server_models
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.model import check, diff, document, fmt
-from headgate.cli.operator import installed_models
+from headgate.cli.operator import installed_models, model_changes
 from headgate.cli.scenarios import commands
 
 
@@ -16,3 +16,4 @@ def register(app: typer.Typer) -> None:
     )
     for module in (installed_models, server_models, check, diff, document, fmt, commands):
         module.register(models)
+    model_changes.register_upgrade(models)

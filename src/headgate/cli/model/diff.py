@@ -15,7 +15,9 @@ Model = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped model
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("diff", epilog="Example: headgate model diff nekt harbour.yaml facts.jsonl")(exits_with_answer(diff))
+    app.command("diff", epilog="Example: headgate model diff harbour.yaml harbour-2.yaml facts.jsonl")(
+        exits_with_answer(diff)
+    )
 
 
 def diff(

@@ -54,12 +54,13 @@ def page_of(name: str) -> str:
     from headgate.control.kernel.vocabulary import shipped_vocabulary
     from headgate.control.models.library import load_source
     from headgate.control.models.shipped import shipped_model, shipped_names
+    from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.model.docs import mistakes_page, model_page, vocabulary_page
 
     if name == "mistakes":
         return mistakes_page()
     if name == "actions":
         return vocabulary_page(shipped_vocabulary())
-    if name in shipped_names():
+    if name in (*shipped_names(), DEPLOYMENT):
         return model_page(shipped_model(name).model)
     return model_page(load_source(Path(name).read_text(encoding="utf-8"), name).model)

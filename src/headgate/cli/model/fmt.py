@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.model.model_files import read_or_exit
 from headgate.cli.output import fail, say
+from headgate.cli.text_files import read_or_exit
 
 
 def register(app: typer.Typer) -> None:

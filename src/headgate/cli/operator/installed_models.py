@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headgate.cli.local import Data, open_local_deployment, operator_call
-from headgate.cli.model.model_files import read_or_exit
 from headgate.cli.options import DryRun, Reason
 from headgate.cli.output import fail, say
+from headgate.cli.text_files import read_or_exit
 
 if TYPE_CHECKING:
     from headgate.control.kernel.model_source import SourcedModel

@@ -9,7 +9,7 @@ import typer
 
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, exit_on_refusal, open_local_deployment, open_store
-from headgate.cli.operator import organization_management
+from headgate.cli.operator import model_changes, organization_management
 from headgate.cli.output import note, say
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     organizations = add_command_group(app, "organization", "Organizations of the deployment.")
     organization_management.register(organizations)
+    model_changes.register_choice(organizations)
     organizations.command("export", epilog="Example: headgate organization export acme acme.tar")(export_organization)
     organizations.command("import", epilog="Example: headgate organization import acme.tar")(import_organization)
 

@@ -23,7 +23,7 @@ Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the name or id of
 
 def register(organizations: typer.Typer) -> None:
     """Add the commands to their group."""
-    organizations.command("create", epilog="Example: headgate organization create acme --model nekt --owner ann")(
+    organizations.command("create", epilog="Example: headgate organization create acme --model harbour --owner ann")(
         create
     )
     organizations.command("list", epilog="Example: headgate organization list")(list_organizations)
@@ -39,7 +39,9 @@ def create(
     owner: Annotated[
         str, typer.Option(metavar="LOGIN", help="the login name of the first owner, a user of the deployment")
     ],
-    model: Annotated[str, typer.Option(help="the access model of the organization")] = "nekt",
+    model: Annotated[
+        str | None, typer.Option(help="an installed access model; that of the setting HEADGATE_MODEL if left out")
+    ] = None,
     tree: Annotated[
         str | None, typer.Option(help="the access model of its ownership tree; no tree if left out")
     ] = None,
@@ -54,7 +56,9 @@ def create(
 
     with open_local_deployment(data) as deployment:
         user = deployment.auth_services.authentication.user_of(owner)
-        founding = OrganizationSpec(ResourceId(new_id("o")), name, user.principal, user.name, model, tree)
+        founding = OrganizationSpec(
+            ResourceId(new_id("o")), name, user.principal, user.name, model or deployment.settings.model, tree
+        )
         preview_founding(deployment.organizations, founding)
         if not dry_run:
             create_organization(deployment.organizations, founding, call=operator_call())

@@ -14,10 +14,10 @@ from urllib.parse import quote
 import httpx
 from fastapi import FastAPI
 
-from headgate.app.deployment import HOME, open_deployment_over
+from headgate.app.deployment import open_deployment_over
 from headgate.app.http.application import http_application
 from headgate.app.http.in_process import serve_in_process
-from headgate.app.settings.settings import default_settings
+from headgate.app.settings.settings import DEFAULT_MODEL, default_settings
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.http.case_users import Bearer, CaseUsers, program
 from headgate.conformance.http.routes import call_for
@@ -94,8 +94,8 @@ class HttpScenarioRunner:
         """Return the users of a world; all cases of a system share them."""
         found = next((each for each in self._people if each.users is world.users), None)
         if found is None:
-            home, model = shipped_model(HOME), world.language.model
-            found = CaseUsers(open_stores(_MEMORY), {HOME: home.model, model.name: model}, home, world)
+            home, model = shipped_model(DEFAULT_MODEL), world.language.model
+            found = CaseUsers(open_stores(_MEMORY), {home.model.name: home.model, model.name: model}, home, world)
             self._people.append(found)
         found.now = world.now
         return found

@@ -11,7 +11,8 @@ from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.metadata import INTERNAL, CommandMetadata
 from headgate.control.kernel.model_source import SourcedModel
 from headgate.control.kernel.stores import Stores
-from headgate.control.models.commands import InstallModel, UpgradeModel
+from headgate.control.models.change_commands import UpgradeModel
+from headgate.control.models.commands import InstallModel
 from headgate.control.models.installed import find_current, require_installed
 from headgate.control.models.library import ModelLibrary
 from headgate.control.models.shipped import shipped_model, shipped_models
@@ -57,19 +58,21 @@ def open_organizations(stores: Stores, clock: Callable[[], float], home: str, ad
     if not organizations.deployment.exists:
         with suppress(AlreadyExistsError):
             organizations.deployment.control.execute(CreateDeployment(shipped_model(home)), None)
-    _govern(organizations.deployment.control, shipped_model(DEPLOYMENT))
+    _govern(organizations, shipped_model(DEPLOYMENT))
     for each in shipped_models():
         _install_shipped(organizations, each)
     return organizations
 
 
-def _govern(deployment: Control, governing: SourcedModel) -> None:
+def _govern(organizations: Organizations, governing: SourcedModel) -> None:
+    deployment = organizations.deployment.control
     facts, model = deployment.snapshot, governing.model
     if not governs_deployment(facts, deployment.model):
         with suppress(AlreadyExistsError):
             deployment.execute(GovernDeployment(governing), None)
     elif facts.model_hashes.get(model.name, model.hash) != model.hash:
-        deployment.execute(UpgradeModel(governing), None)
+        organizations.deployment.store.put_document(governing.document)
+        deployment.execute(UpgradeModel(model), None)
 
 
 def _install_shipped(organizations: Organizations, shipped: SourcedModel) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.access.visibility import may_see_subject
@@ -26,6 +27,9 @@ from headgate.facts.snapshot import Resource
 from headgate.model.model import Model
 
 _SERVICE = "service_principal"
+
+_MOST_ROLES: Final = 5
+"""The most roles that a message suggests for a new user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +213,18 @@ class RenameServicePrincipal:
         require_display_name(view, self.title)
         _require_on(view, self.principal, "edit")
         return CommandEffect((), (DocumentPut("principal", self.principal, {"name": self.title}),))
+
+
+def choose_first_role(model: Model, named: str | None) -> str:
+    """Return the named role, or else the role of the model for newcomers. Raises `InvalidError` if the model has none."""
+    role = named or model.newcomer
+    if role is None:
+        roles = sorted(each.name for each in model.roles.values() if "organization" in each.on and "user" in each.to)
+        raise InvalidError(
+            f"the access model `{model.name}` has no role for newcomers; name the role of the user, such as "
+            f"{', '.join(f'`{each}`' for each in roles[:_MOST_ROLES])}"
+        )
+    return role
 
 
 def _require_newcomer(view: CommandContext, principal: PrincipalId) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.model_source import SourcedModel
-from headgate.facts.changes import ModelInstalled, ModelRemoved, ModelUpgraded
+from headgate.facts.changes import ModelInstalled, ModelRemoved
 from headgate.facts.snapshot import InstalledModel
 
 INSTALL_MODEL, REMOVE_MODEL = "deployment.install_model", "deployment.remove_model"
@@ -52,27 +52,6 @@ class InstallModel:
                 f"version {self.current.model.version} of the access model `{model.name}` is installed with another content; "
                 f"write `version: {self.current.model.version + 1}` in the file"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class UpgradeModel:
-    """Let another version of a model decide wherever the model decides. Has no effect if this version decides already."""
-
-    model: SourcedModel
-    name: str = "model.upgrade"
-
-    def decide(self, view: CommandContext) -> CommandEffect:
-        """Require that the deployment itself does it, and that the model is in force."""
-        model = self.model.model
-        if view.caller is not None:
-            raise InvalidError(
-                "the access model of the deployment itself is upgraded when the server starts; restart it"
-            )
-        if model.name not in view.facts.models_in_force:
-            raise NotFoundError(f"the access model `{model.name}` is not in force; choose one that is")
-        if view.facts.model_hashes[model.name] == model.hash:
-            return CommandEffect(())
-        return CommandEffect((ModelUpgraded(model.name, model.hash),), (self.model.document,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,39 +102,6 @@ class GovernDeployment:
         return CommandEffect((governed,), (self.model.document,))
 
 
-@dataclass(frozen=True, slots=True)
-class GovernProject:
-    """Change the access model that is in force in a project.
-
-    Assignments under the former model have no effect until that model is in force again.
-    """
-
-    project: ResourceId
-    model: Model
-    name: str = "project.govern"
-
-    def decide(self, view: CommandContext) -> CommandEffect:
-        """Require that the deployment itself does it."""
-        if view.caller is not None:
-            raise InvalidError(
-                "the access model of a project is set on the server's machine; ask the operator of this "
-                "deployment to change it"
-            )
-        project, model = view.target(self.project, "project"), self.model
-        there = {view.facts.resources[id].type for id in view.facts.children[project.id].values()}
-        missing = [
-            each
-            for each in implicit_children(model, project.id, project.type)
-            if each.parent != project.id or each.type not in there
-        ]
-        names = view.facts.children[project.id]
-        if taken := [each.name for each in missing if each.parent == project.id and each.name in names]:
-            raise AlreadyExistsError(
-                f"the project contains `{taken[0]}`, and the access model creates a resource with this name; rename the present one first"
-            )
-        return CommandEffect((GovernedBy(project.id, model.name, model.hash), *missing))
-
-
 def governs_deployment(facts: Snapshot, home: Model) -> bool:
     """Return whether an access model decides on the deployment: its home model, or one that is in force beside it."""
     return facts.organization in facts.governs or DEPLOYMENT in home.types

@@ -19,7 +19,7 @@ from headgate.endpoints.api.access import (
     what_if,
 )
 from headgate.endpoints.api.identity import groups, me, service_principals, teams, tokens, users
-from headgate.endpoints.api.operations import audit, deployment, installed_models, notifications, status
+from headgate.endpoints.api.operations import audit, deployment, installed_models, model_changes, notifications, status
 from headgate.endpoints.api.pipelines import charts, lineage, pipelines, runs, triggers
 from headgate.endpoints.api.resources import aliases, connections, models, organizations, projects, resources
 from headgate.endpoints.api.sql import sql
@@ -32,6 +32,7 @@ _MODULES = (
     organizations,
     deployment,
     installed_models,
+    model_changes,
     users,
     service_principals,
     groups,

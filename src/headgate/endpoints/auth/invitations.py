@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from headgate.control.authentication.invitations import Invitation, Withdraw, build_missing_invitation_error
 from headgate.control.authentication.services import AuthServices
+from headgate.control.identity.principals import choose_first_role
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
@@ -24,9 +25,12 @@ router = APIRouter(prefix="/api/v1/invitations", tags=["logins"])
 
 
 class InvitationCreate(StrictSchema):
-    """The role that an invited user gets on the organization, or on `place`: the resource that users join under its model."""
+    """The role that an invited user gets on the organization, or on `place`: the resource that users join under its model.
 
-    role: Annotated[Text, Field(min_length=1, max_length=100)] = "member"
+    If it is left out, the user gets the access model's role for newcomers.
+    """
+
+    role: Annotated[Text, Field(min_length=1, max_length=100)] | None = None
     place: Annotated[Text, Field(max_length=200)] | None = None
 
 
@@ -77,7 +81,8 @@ def create_invitation(
 ) -> dict[str, Any]:
     """Invite a user to the organization."""
     place = find_resource(organization, caller, body.place) if body.place else None
-    command, secret = ways.invitations.draft(organization, caller, body.role, place)
+    role = choose_first_role(organization.control.model, body.role)
+    command, secret = ways.invitations.draft(organization, caller, role, place)
     new = command.invitation
     answer = write.execute(command, id=new.id, ends=new.ends)
     # The secret is stored nowhere: the response to a repeated request does not have it either.

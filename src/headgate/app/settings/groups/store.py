@@ -41,6 +41,12 @@ STORE = (
         "`keys/secrets.key` in the data folder",
     ),
     SettingSpec(
+        "HEADGATE_MODEL",
+        "text",
+        "model",
+        "the installed access model of the first organization, and of each that is created without naming one",
+    ),
+    SettingSpec(
         "HEADGATE_MODELS",
         "path",
         "models",

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.authentication.services import AuthServices
-from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, choose_first_role
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
@@ -47,11 +47,12 @@ class User(UserSummary):
 class UserCreate(StrictSchema):
     """A new user of the deployment, with a role on the organization, or on `place`, if the access model adds users there.
 
-    An existing user of the deployment joins the organization by accepting an invitation.
+    If the role is left out, it is the access model's role for newcomers. An existing user of the deployment joins the
+    organization by accepting an invitation.
     """
 
     name: Title
-    role: Annotated[Called, Field(max_length=100)] = "member"
+    role: Annotated[Called, Field(max_length=100)] | None = None
     place: Called | None = None
 
 
@@ -76,7 +77,8 @@ def create_user(
     place = find_resource(organization, caller, body.place) if body.place else None
     id = PrincipalId(write.new_id("p"))
     # Without the name: responses are stored for repeated requests, and the erasure of a user does not search them.
-    decided = write.decide(AddPrincipal(id, body.name, body.role, place), ResourceId(id), id=id)
+    role = choose_first_role(organization.control.model, body.role)
+    decided = write.decide(AddPrincipal(id, body.name, role, place), ResourceId(id), id=id)
     require_free(write, body.name)
     if not write.dry_run:
         _register(ways, body.name, id)

@@ -1,4 +1,4 @@
-"""Reads the files that the commands of `headgate model` take."""
+"""Reads the text files that commands take."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from headgate.cli.output import fail
 
 
 def read_or_exit(file: Path) -> str:
-    """Return the text of a model file; end with exit code 2 if it cannot be read."""
+    """Return the text of a file; end with exit code 2 if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,0 +1,160 @@
+"""Changes of the models of an organization: the command, its effects, and the confirmation that it needs."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from headgate.control.kernel.errors import CommandError, InvalidError
+from headgate.control.kernel.metadata import INTERNAL, ChangedError, CommandMetadata
+from headgate.control.models.change_commands import AuthorizeModelChange, ChangeHomeModel, GovernProject, UpgradeModel
+from headgate.control.models.installed import require_installed
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.decision.diff.compare import EvaluatedSide
+from headgate.decision.diff.results import Impact
+from headgate.decision.diff.what_if import compute_difference
+from headgate.decision.evaluator import Answers
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.facts.snapshot import NOTHING_HELD, Assignment, Snapshot
+from headgate.model.model import Model
+
+ModelChange = UpgradeModel | ChangeHomeModel | GovernProject
+
+_TRIES: Final = 5
+"""The number of tries of a change while others write to the log of the organization."""
+
+
+class ConfirmationRequiredError(CommandError):
+    """The change alters decisions and was not confirmed, or it has other effects than the confirmed ones."""
+
+    def __init__(self, preview: "ModelChangePreview") -> None:
+        flips = sum(1 for _ in preview.impact.flips())
+        super().__init__(
+            f"the change of the access model alters {flips} decisions, and {len(preview.lost)} assignments lose their meaning; read "
+            f"the effects with a dry run, and repeat the request with the confirmation `{preview.confirmation}`"
+        )
+        self.preview = preview
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedModel:
+    """A model for an organization: its name, its version (None: the current one), and the project (None: the organization)."""
+
+    name: str
+    version: int | None = None
+    project: ResourceId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChangePreview:
+    """The effects of a change on the facts of one revision.
+
+    `lost` are the assignments that give a role before the change and none after it.
+    """
+
+    command: ModelChange
+    facts: Snapshot
+    impact: Impact
+    lost: tuple[Assignment, ...]
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether no decision differs and no assignment loses its meaning."""
+        return not (self.impact.effects or self.impact.pipelines or self.lost)
+
+    @property
+    def confirmation(self) -> str:
+        """The text that confirms exactly these effects of this change."""
+        effects = sorted(map(repr, (*self.impact.effects, *self.impact.pipelines, *self.lost)))
+        said = "\n".join((self.command.name, self.command.model.hash, *effects))
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def build_change(organizations: Organizations, organization: Organization, wanted: RequestedModel) -> ModelChange:
+    """Return the command that puts a model in force. Raises `InvalidError` if the model or its version is not installed.
+
+    One version of a model decides in the whole organization: a project gets the version that is in force, if one is.
+    """
+    facts = organization.control.snapshot
+    if wanted.project is not None and wanted.version is None and wanted.name in facts.models_in_force:
+        return GovernProject(wanted.project, organization.control.models[wanted.name])
+    model = _find_version(organizations, wanted)
+    if wanted.project is not None:
+        return GovernProject(wanted.project, model)
+    return UpgradeModel(model) if wanted.name in facts.models_in_force else ChangeHomeModel(model)
+
+
+def preview_change(organization: Organization, command: ModelChange) -> ModelChangePreview:
+    """Return the effects of a change. Raises a `CommandError` if it is refused."""
+    control = organization.control
+    before, now = control.answers, control.now
+    effect = control.preview(command, None)
+    after = control.simulate(before, effect.changes)
+    impact = compute_difference(EvaluatedSide(before, now), EvaluatedSide(after, now))
+    lost = tuple(_list_lost(before, after))
+    return ModelChangePreview(replace(command, previewed=before.facts.revision), before.facts, impact, lost)
+
+
+def change_model(
+    organizations: Organizations,
+    organization: Organization,
+    wanted: RequestedModel,
+    confirmation: str | None,
+    caller: Caller | None = None,
+    call: CommandMetadata = INTERNAL,
+) -> ModelChangePreview:
+    """Put a model in force in an organization, and return the effects.
+
+    Raises `ConfirmationRequiredError` unless the change has no effects, or `confirmation` is that of its effects. The change
+    is one entry of the organization's log; the entry in the deployment's log names the operator.
+    """
+    deployment = organizations.deployment.control
+    deployment.preview(AuthorizeModelChange(organization.id), caller, call)
+    for _ in range(_TRIES):
+        preview = preview_change(organization, build_change(organizations, organization, wanted))
+        if not preview.is_harmless and confirmation != preview.confirmation:
+            raise ConfirmationRequiredError(preview)
+        try:
+            organization.control.execute(preview.command, None, call)
+        except ChangedError:
+            continue
+        deployment.execute(AuthorizeModelChange(organization.id), caller, call)
+        return preview
+    raise ChangedError(
+        "the organization changes all the time, so the effects cannot be confirmed; retry the request later"
+    )
+
+
+def _find_version(organizations: Organizations, wanted: RequestedModel) -> Model:
+    """Return the current version of an installed model, or the installed version of this number."""
+    facts, sources = organizations.deployment.control.snapshot, organizations.models
+    current = require_installed(facts, sources, wanted.name).model
+    if wanted.version is None or wanted.version == current.version:
+        return current
+    installed = (sources.find(hash) for hash in facts.installed_models[wanted.name].versions)
+    known = {each.model.version: each.model for each in installed if each is not None}
+    if wanted.version not in known:
+        raise InvalidError(
+            f"version {wanted.version} of the access model `{wanted.name}` is not installed; choose from "
+            f"{', '.join(map(str, sorted(known)))}"
+        )
+    return known[wanted.version]
+
+
+def _list_lost(before: Answers, after: Answers) -> Mapping[Assignment, None]:
+    """Return the assignments that give a role before and none after, in order."""
+    held = (given for each in before.facts.assignments.values() for given in each.values())
+    return {each: None for each in held if _gives(before, each) and not _gives(after, each)}
+
+
+def _gives(answers: Answers, given: Assignment) -> bool:
+    """Whether an assignment gives a role: one of that name can be assigned there under the model that decides there."""
+    facts, place = answers.facts, answers.facts.resources.get(given.resource)
+    current = facts.assignments.get(given.subject, NOTHING_HELD).get((given.role, given.resource, given.reason))
+    if place is None or current is None or current.model not in facts.find_governing_models(place.id):
+        return False
+    model = answers.models[current.model]
+    role, custom = model.roles.get(given.role), model.custom_roles
+    is_custom = custom is not None and place.type in custom.on and given.role in facts.custom_roles
+    return is_custom or (role is not None and place.type in role.on)

@@ -1,0 +1,178 @@
+"""Commands that put another model, or another version of a model, in force in an organization, in its own log.
+
+Only the deployment itself executes them: the right of an operator is decided in the deployment's log (`AuthorizeModelChange`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from headgate.control.access.last_owner import owner_roles
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
+from headgate.control.kernel.metadata import ChangedError
+from headgate.control.organizations.commands import founder_role
+from headgate.control.resources.implicit import implicit_children
+from headgate.decision.tree import subject_kind
+from headgate.facts.changes import Change, GovernedBy, HomeModelChanged, ModelUpgraded, ResourceCreated, RoleAssigned
+from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.snapshot import Assignment, Resource, Snapshot
+from headgate.model.model import Model
+
+CHANGE_MODEL = "deployment.change_model"
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizeModelChange:
+    """In the log of the deployment: let the caller change the models of an organization. The entry names the operator."""
+
+    organization: ResourceId
+    name: str = "organization.change_model"
+
+    def decide(self, view: CommandContext) -> CommandEffect:
+        """Require `deployment.change_model`, and that the organization is listed."""
+        view.require_action(CHANGE_MODEL, view.root)
+        view.target(self.organization, "organization")
+        return CommandEffect(())
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeModel:
+    """Let another version of a model decide wherever the model decides. Has no effect if this version decides already.
+
+    `previewed` is the revision on which the effects were shown; None if none were.
+    """
+
+    model: Model
+    previewed: int | None = None
+    name: str = "model.upgrade"
+
+    def decide(self, view: CommandContext) -> CommandEffect:
+        """Require that the deployment itself does it, and that the model is in force."""
+        _require_deployment(view, self.previewed)
+        if self.model.name not in view.facts.models_in_force:
+            raise NotFoundError(
+                f"the access model `{self.model.name}` does not decide in the organization; choose one that does: "
+                f"{', '.join(f'`{each}`' for each in sorted(view.facts.models_in_force))}"
+            )
+        if view.facts.model_hashes[self.model.name] == self.model.hash:
+            return CommandEffect(())
+        return CommandEffect((ModelUpgraded(self.model.name, self.model.hash),))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeHomeModel:
+    """Make another model the home model. Resources that it creates with their parents are created.
+
+    An assignment is kept under the new model if that has a role of the same name for the resource and the subject; the others
+    have no effect until their model is in force again. The owners get the role that the creator of an organization has.
+    """
+
+    model: Model
+    previewed: int | None = None
+    name: str = "model.change"
+
+    def decide(self, view: CommandContext) -> CommandEffect:
+        """Require that the deployment itself does it, that the model is another one, and that an owner remains."""
+        _require_deployment(view, self.previewed)
+        if self.model.name in view.facts.models_in_force:
+            raise AlreadyExistsError(f"the access model `{self.model.name}` decides in the organization already")
+        children = tuple(_create_children(view.facts, self.model))
+        kept = tuple(_keep_assignments(view.facts, self.model))
+        owners = tuple(_make_owners(view, self.model))
+        if not owners:
+            raise InvalidError(
+                f"no owner of the organization can be assigned the role `{founder_role(self.model)}` of the access model "
+                f"`{self.model.name}`; assign an owner role to a user first"
+            )
+        changed: Change = HomeModelChanged(self.model.name, self.model.hash)
+        return CommandEffect((changed, *children, *kept, *owners))
+
+
+@dataclass(frozen=True, slots=True)
+class GovernProject:
+    """Change the access model that is in force in a project.
+
+    Assignments under the former model have no effect until that model is in force again.
+    """
+
+    project: ResourceId
+    model: Model
+    previewed: int | None = None
+    name: str = "project.govern"
+
+    def decide(self, view: CommandContext) -> CommandEffect:
+        """Require that the deployment itself does it."""
+        _require_deployment(view, self.previewed)
+        project = view.target(self.project, "project")
+        missing = missing_children(view.facts, self.model, project)
+        return CommandEffect((GovernedBy(project.id, self.model.name, self.model.hash), *missing))
+
+
+def missing_children(facts: Snapshot, model: Model, place: Resource) -> tuple[ResourceCreated, ...]:
+    """Return the implicit children that a model creates with a resource, and that it lacks.
+
+    Raises `AlreadyExistsError` if another resource has the name of one.
+    """
+    names = facts.children[place.id]
+    there = {facts.resources[id].type for id in names.values()}
+    missing = [
+        each
+        for each in implicit_children(model, place.id, place.type)
+        if each.parent != place.id or each.type not in there
+    ]
+    known = {place.id, *(each.resource for each in missing)}
+    missing = [each for each in missing if each.parent in known and each.resource not in facts.resources]
+    if taken := [each.name for each in missing if each.parent == place.id and each.name in names]:
+        raise AlreadyExistsError(
+            f"the {place.type} contains `{taken[0]}`, and the access model creates a resource with this name; rename the present "
+            "one first"
+        )
+    return tuple(missing)
+
+
+def _create_children(facts: Snapshot, model: Model) -> Iterator[ResourceCreated]:
+    """Yield the implicit children that the resources under the home model lack under the new one."""
+    for place in facts.resources.values():
+        if facts.find_governing_models(place.id)[0] == facts.model:
+            yield from missing_children(facts, model, place)
+
+
+def _require_deployment(view: CommandContext, previewed: int | None) -> None:
+    if view.caller is not None:
+        raise InvalidError(
+            "the access models of an organization are chosen by the operators of the deployment; ask one of them, who can run "
+            "`headgate model upgrade` or `headgate organization set-model`"
+        )
+    if previewed is not None and previewed != view.facts.revision:
+        raise ChangedError("the organization has changed since the effects were computed; retry the request")
+
+
+def _keep_assignments(facts: Snapshot, model: Model) -> Iterator[RoleAssigned]:
+    """Yield the assignments of the former home model that the new one has a role for, as assignments of the new one."""
+    for subject, held in facts.assignments.items():
+        for given in held.values():
+            if given.model == facts.model and _is_assignable(facts, model, given.role, given.resource, subject):
+                yield _build_assignment(replace(given, model=model.name))
+
+
+def _make_owners(view: CommandContext, model: Model) -> Iterator[RoleAssigned]:
+    """Yield the assignments that make the permanent owners of the organization owners under the new model."""
+    facts, role = view.facts, founder_role(model)
+    former = owner_roles(view.model, facts.resources[view.root].type)
+    for given in facts.list_assigned_on(view.root):
+        owns = given.model == facts.model and given.role in former and given.ends is None
+        if owns and _is_assignable(facts, model, role, view.root, given.subject):
+            yield RoleAssigned(given.subject, role, view.root, model.name, given.grantor)
+
+
+def _is_assignable(facts: Snapshot, model: Model, role: str, place: ResourceId, subject: SubjectId) -> bool:
+    known, resource = model.roles.get(role), facts.resources.get(place)
+    if known is None or resource is None:
+        return False
+    return resource.type in known.on and subject_kind(facts, subject) in known.to
+
+
+def _build_assignment(given: Assignment) -> RoleAssigned:
+    return RoleAssigned(
+        given.subject, given.role, given.resource, given.model, given.grantor, given.ends, given.starts, given.reason
+    )

@@ -1,0 +1,129 @@
+"""Changes of the access models of an organization by an operator: upgrades, and other models."""
+
+from collections import defaultdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from headgate.control.models.change import (
+    ConfirmationRequiredError,
+    ModelChangePreview,
+    RequestedModel,
+    build_change,
+    change_model,
+    preview_change,
+)
+from headgate.control.models.change_commands import CHANGE_MODEL, AuthorizeModelChange
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.common.context import CurrentApp
+from headgate.endpoints.common.deployment_callers import WritesDeployment
+from headgate.endpoints.common.lookup import Text
+from headgate.endpoints.common.problems import ProblemError
+from headgate.endpoints.common.route_metadata import document_actions
+from headgate.endpoints.common.schemas import Called, StrictSchema
+from headgate.facts.ids import ResourceId
+
+router = APIRouter(prefix="/deployment/organizations", tags=["deployment"])
+
+
+class ModelChoice(StrictSchema):
+    """The access model that an organization, or one of its projects, is to use.
+
+    `version` is an installed version; the current one if it is left out. `project` is the id of a project; if it is left out,
+    the model is upgraded wherever it decides, or becomes the home model. `confirmation` is that of a dry run; it is needed if
+    a decision changes.
+    """
+
+    model: Called
+    version: Annotated[int | None, Field(ge=1, le=10**9)] = None
+    project: Called | None = None
+    confirmation: Annotated[Text | None, Field(max_length=64)] = None
+
+
+class ChangedDecisions(BaseModel):
+    """How many decisions about an action change on resources of a type, and for how many principals."""
+
+    action: str
+    lost: int
+    gained: int
+    principals: int
+
+
+class LostAssignments(BaseModel):
+    """How many assignments of a role lose their meaning."""
+
+    role: str
+    model: str
+    assignments: int
+
+
+class ModelChangeEffects(BaseModel):
+    """The effects of a change of an access model, in numbers: an operator has no right to see what is in an organization.
+
+    `confirmation` confirms exactly these effects. It is None if no decision changes; then no confirmation is needed.
+    """
+
+    id: str
+    model: str
+    version: int
+    revision: int
+    dry_run: bool
+    decisions: list[ChangedDecisions]
+    lost_assignments: list[LostAssignments]
+    pipelines_that_break: int
+    confirmation: str | None
+
+
+@router.put("/{organization}/model", response_model=ModelChangeEffects, **document_actions(CHANGE_MODEL))
+def put_organization_model(
+    organization: Called, body: ModelChoice, deployed: CurrentApp, write: WritesDeployment
+) -> dict[str, Any]:
+    """Upgrade an access model of an organization, or choose another one. A change of decisions needs a confirmation."""
+    organizations = deployed.organizations
+    id = organizations.resolve_listed_id(organization)
+    organizations.deployment.control.preview(AuthorizeModelChange(id), write.caller, write.call)
+    there = organizations.open(id)
+    project = None if body.project is None else ResourceId(body.project)
+    wanted = RequestedModel(body.model, body.version, project)
+    if write.dry_run:
+        return _describe(there, preview_change(there, build_change(organizations, there, wanted)), dry_run=True)
+    try:
+        done = change_model(organizations, there, wanted, body.confirmation, write.caller, write.call)
+    except ConfirmationRequiredError as error:
+        raise ProblemError(409, "conflict", str(error)) from error
+    return _describe(there, done, dry_run=False)
+
+
+def _describe(organization: Organization, preview: ModelChangePreview, *, dry_run: bool) -> dict[str, Any]:
+    impact, model = preview.impact, preview.command.model
+    return {
+        "id": organization.id,
+        "model": model.name,
+        "version": model.version,
+        "revision": organization.control.snapshot.revision,
+        "dry_run": dry_run,
+        "decisions": _count_decisions(preview),
+        "lost_assignments": _count_lost(preview),
+        "pipelines_that_break": sum(each.breaks for each in impact.pipelines),
+        "confirmation": None if preview.is_harmless else preview.confirmation,
+    }
+
+
+def _count_decisions(preview: ModelChangePreview) -> list[dict[str, Any]]:
+    lost, gained = defaultdict[str, int](int), defaultdict[str, int](int)
+    people = defaultdict[str, set[str]](set)
+    for flip in preview.impact.flips():
+        (gained if flip.allowed else lost)[flip.ability.action] += 1
+        people[flip.ability.action].add(flip.principal)
+    return [
+        {"action": action, "lost": lost[action], "gained": gained[action], "principals": len(people[action])}
+        for action in sorted(people)
+    ]
+
+
+def _count_lost(preview: ModelChangePreview) -> list[dict[str, Any]]:
+    counts = defaultdict[tuple[str, str], int](int)
+    for given in preview.lost:
+        counts[given.role, given.model] += 1
+    return [{"role": role, "model": model, "assignments": count} for (role, model), count in sorted(counts.items())]
