@@ -125,6 +125,39 @@ class DiagnosticCode(Enum):
             "it (`each with.cluster`) the relation or parameter may name no resource."
         ),
     )
+    UNKNOWN_ATTRIBUTE = (
+        "HG-M210",
+        "`{word}` is not an attribute of {types}",
+        (
+            "`self.ATTRIBUTE` and `parent.ATTRIBUTE` compare an attribute of the resource or of its parent. `docs/names.md` lists the "
+            "attributes of each type. For one of your own, write `attributes: [NAME]` in the entry of the type in `types`."
+        ),
+    )
+    UNKNOWN_RELATION = (
+        "HG-M211",
+        "`{word}` is not a relation of {types}",
+        (
+            "A rule follows a relation from a resource to others. `docs/names.md` lists the relations of each type. For one of your "
+            "own, write `relations: [NAME]` in the entry of the type in `types`."
+        ),
+    )
+    UNKNOWN_PARAMETER = (
+        "HG-M212",
+        "`{word}` is not a parameter of {actions}",
+        (
+            "`with.PARAMETER` is a value that the question carries. `docs/names.md` lists what Headgate's commands pass with each "
+            "action. A parameter that your own policy enforcement point passes belongs into the section `parameters`; Headgate's "
+            "commands never pass it."
+        ),
+    )
+    ABOVE_PARENT = (
+        "HG-M213",
+        "`{word}` is not a place; a rule sees the resource (`self`), its parent (`parent`) and what their relations name",
+        (
+            "To require a role further up, let `spread` bring it down to the resource or its parent, under another name if "
+            "needed (`as`), and require it there. A value further up is a setting: it counts on everything below."
+        ),
+    )
 
     NO_TERM = (
         "HG-M301",
@@ -175,6 +208,14 @@ class DiagnosticCode(Enum):
         "HG-M308",
         "`up` and `along` are both set; remove one of them",
         "A role spreads either up to the nearest resource of a type, or down along a relation.",
+    )
+    JOINED = (
+        "HG-M309",
+        "a condition has no `{word}`",
+        (
+            "All conditions of a `when` must hold, and each is one entry of its list. Alternatives are separate entries: of an action "
+            "in `needs`, or separate rules of `spread` and `assign`. Put a value `or` in single quotes."
+        ),
     )
 
     NO_ROOT = (

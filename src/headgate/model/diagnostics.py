@@ -80,13 +80,16 @@ class DiagnosticReport:
         *,
         other_words: Mapping[str, str] = MappingProxyType({}),
         about: str = "",
+        otherwise: str = "",
+        **words: str,
     ) -> str:
         """Add an unknown name; return the name suggested instead, or an empty string.
 
-        The suggestion is the entry of `other_words` for the word, or else the most similar of the names.
+        The suggestion is the entry of `other_words` for the word, or else the most similar of the names; if there is none,
+        the text `otherwise`. `words` are further values of the message.
         """
-        near = other_words.get(word) or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=_NEAR)), "")
-        self.add(mistake, at, f"did you mean `{near}`?" if near else "", about, word=word)
+        near = other_words.get(word) or most_similar(word, names)
+        self.add(mistake, at, f"did you mean `{near}`?" if near else otherwise, about, word=word, **words)
         return near
 
     @property
@@ -106,6 +109,11 @@ class DiagnosticReport:
         for about, each in places.values():
             said.setdefault((each.mistake, about), []).append(each)
         return tuple(_deduplicate(same) for same in said.values())
+
+
+def most_similar(word: str, names: Collection[str]) -> str:
+    """Return the name of which the word is probably a misspelling; empty if there is none."""
+    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=_NEAR)), "")
 
 
 def _deduplicate(same: list[Diagnostic]) -> Diagnostic:

@@ -17,6 +17,12 @@ from headgate.model.yaml_parser import ListNode, ScalarNode
 
 _WORD = re.compile(r"'[^']*'|[^\s']+")
 _ROOTS = ("setting", "self", "parent", "with")
+_JOINED = {
+    "or": "write each alternative as an entry or a rule of its own",
+    "and": "write each condition as an entry of a list: `when: [A, B]`",
+}
+"""Words by which other languages join conditions, and what to write instead."""
+_ABOVE_PARENT = re.compile(r"(self|parent)\.parent(\..*)?")
 
 
 def read_when(read: Reader, value: Value, settings: Mapping[str, Setting], conditions: Collection[str]) -> When:
@@ -32,6 +38,10 @@ def _term(
     read: Reader, text: ScalarNode, settings: Mapping[str, Setting], conditions: Collection[str]
 ) -> Condition | None:
     words = [text.part(*found.span()) for found in _WORD.finditer(text.value)]
+    joined = next((word for word in words if word.value.lower() in _JOINED), None)
+    if joined is not None:
+        read.report.add(DiagnosticCode.JOINED, joined, _JOINED[joined.value.lower()], word=joined.value)
+        return None
     match [word.value for word in words]:
         case [name] | ["not", name] if "." not in name:
             return Condition(
@@ -50,6 +60,20 @@ def _term(
             return None
 
 
+def is_above_parent(place: str) -> bool:
+    """Return whether a place or an operand leads above the parent of the resource, or says `self.parent` for `parent`."""
+    return _ABOVE_PARENT.fullmatch(place) is not None
+
+
+def report_above_parent(read: Reader, place: ScalarNode) -> None:
+    """Report such a place or operand."""
+    words = place.value.removeprefix("each ")
+    near = words.removeprefix("self.") if words.startswith("self.parent") and ".parent.parent" not in words else ""
+    otherwise = "spread the role or set the value where the rule can see it: on the resource, on its parent, or as a setting"
+    suggestion = f"did you mean `{near}`?" if near else otherwise
+    read.report.add(DiagnosticCode.ABOVE_PARENT, place, suggestion, word=words)
+
+
 def _compared(
     read: Reader,
     operand: ScalarNode,
@@ -60,6 +84,9 @@ def _compared(
 ) -> Condition | None:
     values = [word.part(1, len(word.value) - 1) if word.value.startswith("'") else word for word in written]
     root, _, name = operand.value.partition(".")
+    if is_above_parent(operand.value):
+        report_above_parent(read, operand)
+        return None
     if root not in _ROOTS or not name:
         switches = {switch: f"setting.{switch}" for switch in settings}
         word, roots = (root, _ROOTS) if name else (operand.value, ())

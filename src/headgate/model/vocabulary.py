@@ -1,13 +1,14 @@
 """The vocabulary of actions, the types of the tree and lists of types, read from `actions.yaml`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from typing_extensions import override
 
+from headgate.model.declared_names import DeclaredNames, Names
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
-from headgate.model.reader import Reader
+from headgate.model.reader import Reader, Value
 from headgate.model.yaml_parser import ListNode, Node, ScalarNode, parse_yaml
 
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
@@ -20,6 +21,11 @@ _SPARK = "spark"
 _NOT_HERE = "-"
 _TYPES_WITH_ASSIGNMENTS = "types_with_assignments"
 _PIPELINE_KINDS = "pipeline_kinds"
+_KINDS_OF_TYPES = "kinds_of_types"
+_NAMES_OF_TYPES = ("attributes", "relations")
+_NAMES_OF_ACTIONS = ("word_parameters", "resource_parameters", "asked_parameters")
+_LISTS = (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS, _KINDS_OF_TYPES, *_NAMES_OF_TYPES, *_NAMES_OF_ACTIONS)
+"""The blocks of the vocabulary that are not the actions of types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,21 @@ class Action:
 
 
 class Vocabulary(Mapping[str, Action]):
-    """The actions by name; the types of the tree, which all models share; and the types that are kinds of pipelines."""
+    """The actions by name, the types of the tree, which all models share, lists of types, and the declared names."""
 
-    def __init__(self, actions: Mapping[str, Action], types: tuple[str, ...], pipeline_kinds: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        actions: Mapping[str, Action],
+        types: tuple[str, ...],
+        pipeline_kinds: tuple[str, ...],
+        types_with_assignments: tuple[str, ...],
+        names: DeclaredNames,
+    ) -> None:
         self._actions = actions
         self.types = types
         self.pipeline_kinds = pipeline_kinds
+        self.types_with_assignments = types_with_assignments
+        self.names = names
 
     @override
     def __getitem__(self, name: str) -> Action:
@@ -68,18 +83,51 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     report = DiagnosticReport(file)
     read = Reader(report)
     blocks = {key.value: (key, body) for key, body in read.entries(parse_yaml(text, report))}
-    _, assigned = blocks.pop(_TYPES_WITH_ASSIGNMENTS, (None, None))
-    _, kinds = blocks.pop(_PIPELINE_KINDS, (None, None))
+    lists = {name: blocks.pop(name)[1] for name in _LISTS if name in blocks}
     types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
-    with_assignments = read.known_names(read.words(assigned), types, DiagnosticCode.UNKNOWN_TYPE)
-    pipeline_kinds = read.known_names(read.words(kinds), types, DiagnosticCode.UNKNOWN_TYPE)
+    with_assignments, pipeline_kinds = (
+        read.known_names(read.words(lists.get(name)), types, DiagnosticCode.UNKNOWN_TYPE)
+        for name in (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS)
+    )
     actions: dict[str, Action] = {}
     for key, body in blocks.values():
         for type in read.name_list(key):
             _add_block(read, type, body, with_assignments, actions)
+    names = _declared_names(read, lists, types, pipeline_kinds, actions)
     if report.has_errors:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds)
+    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, with_assignments, names)
+
+
+def _declared_names(
+    read: Reader,
+    lists: Mapping[str, Node],
+    types: Collection[str],
+    pipeline_kinds: tuple[str, ...],
+    actions: Mapping[str, Action],
+) -> DeclaredNames:
+    groups = {**{type: (type,) for type in types}, _PIPELINE_KINDS: pipeline_kinds}
+    of_types = [_read_names(read, lists.get(name), groups, DiagnosticCode.UNKNOWN_TYPE) for name in _NAMES_OF_TYPES]
+    single = {action: (action,) for action in actions}
+    of_actions = [
+        _read_names(read, lists.get(name), single, DiagnosticCode.UNKNOWN_ACTION) for name in _NAMES_OF_ACTIONS
+    ]
+    kinds = {
+        key.value: read.known_name(type, types, DiagnosticCode.UNKNOWN_TYPE)
+        for key, type in read.entries(lists.get(_KINDS_OF_TYPES))
+    }
+    return DeclaredNames(*of_types, *of_actions, kinds)
+
+
+def _read_names(read: Reader, value: Value, groups: Mapping[str, tuple[str, ...]], unknown: DiagnosticCode) -> Names:
+    """Return the names of a block; each of its keys is one of the groups, or several separated by commas."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key, words in read.entries(value):
+        names = tuple(read.name(word) for word in read.words(words))
+        for group in read.known_names(read.name_list(key), groups, unknown):
+            for each in groups[group]:
+                found[each] = tuple(dict.fromkeys((*found.get(each, ()), *names)))
+    return found
 
 
 def _add_block(
