@@ -111,9 +111,9 @@ class DiagnosticReport:
         return tuple(_deduplicate(same) for same in said.values())
 
 
-def most_similar(word: str, names: Collection[str]) -> str:
-    """Return the name of which the word is probably a misspelling; empty if there is none."""
-    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=_NEAR)), "")
+def most_similar(word: str, names: Collection[str], least: float = _NEAR) -> str:
+    """Return the name of which the word is probably a misspelling: similar by at least `least`; empty if there is none."""
+    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=least)), "")
 
 
 def _deduplicate(same: list[Diagnostic]) -> Diagnostic:

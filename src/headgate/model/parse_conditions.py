@@ -30,18 +30,26 @@ def read_when(read: Reader, value: Value, settings: Mapping[str, Setting], condi
     written = [
         each for item in (read.items(value) if isinstance(value, ListNode) else (value,)) for each in read.word(item)
     ]
-    terms = [_term(read, each, settings, conditions) for each in written]
+    terms = [_term(read, each, settings, conditions) for each in written if not _is_joined(read, each)]
     return tuple(term for term in terms if term)
+
+
+def _words(text: ScalarNode) -> Sequence[ScalarNode]:
+    return [text.part(*found.span()) for found in _WORD.finditer(text.value)]
+
+
+def _is_joined(read: Reader, text: ScalarNode) -> bool:
+    """Return whether several conditions are joined in one line, which is reported."""
+    joined = next((word for word in _words(text) if word.value.lower() in _JOINED), None)
+    if joined is not None:
+        read.report.add(DiagnosticCode.JOINED, joined, _JOINED[joined.value.lower()], word=joined.value)
+    return joined is not None
 
 
 def _term(
     read: Reader, text: ScalarNode, settings: Mapping[str, Setting], conditions: Collection[str]
 ) -> Condition | None:
-    words = [text.part(*found.span()) for found in _WORD.finditer(text.value)]
-    joined = next((word for word in words if word.value.lower() in _JOINED), None)
-    if joined is not None:
-        read.report.add(DiagnosticCode.JOINED, joined, _JOINED[joined.value.lower()], word=joined.value)
-        return None
+    words = _words(text)
     match [word.value for word in words]:
         case [name] | ["not", name] if "." not in name:
             return Condition(
@@ -69,7 +77,7 @@ def report_above_parent(read: Reader, place: ScalarNode) -> None:
     """Report such a place or operand."""
     words = place.value.removeprefix("each ")
     near = words.removeprefix("self.") if words.startswith("self.parent") and ".parent.parent" not in words else ""
-    otherwise = "spread the role or set the value where the rule can see it: on the resource, on its parent, or as a setting"
+    otherwise = "bring the role down to `parent` by a `spread` rule, or use a setting of the resource above"
     suggestion = f"did you mean `{near}`?" if near else otherwise
     read.report.add(DiagnosticCode.ABOVE_PARENT, place, suggestion, word=words)
 

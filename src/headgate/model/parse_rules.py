@@ -26,7 +26,7 @@ from headgate.model.model import (
 from headgate.model.parse_conditions import is_above_parent, read_when, report_above_parent
 from headgate.model.reader import Reader, Value
 from headgate.model.suggestions import for_type, for_verb
-from headgate.model.vocabulary import Vocabulary
+from headgate.model.vocabulary import ASSIGNMENT, Vocabulary
 from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
@@ -34,6 +34,9 @@ SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
 
 VERBS = ("add", "remove", "change")
 """The operations on an assignment."""
+
+_NEAR_VERB = 0.8
+"""The similarity from which a verb counts as a misspelling: `delete` is not meant to be `delete_rows`."""
 
 _PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
 
@@ -174,8 +177,7 @@ class RuleParser:
         name, verbs = f"{type}.{verb}", [each.partition(".")[2] for each in self.vocabulary.of(type)]
         if name in self.vocabulary:
             return name
-        # Only the verbs are compared: that two names begin with the same type makes them similar, but not in meaning.
-        near = most_similar(verb, verbs)
+        near = most_similar(verb, verbs, _NEAR_VERB)
         meant = {name: f"{type}.{near}"} if near else {}
         otherwise = for_verb(self.vocabulary, type)
         self.read.report.unknown(DiagnosticCode.UNKNOWN_ACTION, at, name, (), other_words=meant, otherwise=otherwise)
@@ -191,7 +193,9 @@ class RuleParser:
 
     def _places(self, value: Value) -> tuple[RequiredRole, ...]:
         """Return the roles required at places; at each place a role, or a list of roles that are all required."""
-        return tuple(needed for key, roles in self.read.entries(value, "self: ROLE") for needed in self._roles_at(key, roles))
+        return tuple(
+            needed for key, roles in self.read.entries(value, "self: ROLE") for needed in self._roles_at(key, roles)
+        )
 
     def _roles_at(self, key: ScalarNode, roles: Node) -> Iterator[RequiredRole]:
         found = _PLACE.fullmatch(key.value)
@@ -298,7 +302,9 @@ class RuleParser:
     def _parameters(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         for key, words in self.read.entries(self.parts.get("parameters"), "table.select: [purpose]"):
             names = tuple(self.read.name(word) for word in self.read.words(words))
-            yield from ((self._needed_action(action), names) for action in self.read.name_list(key))
+            for name in self.read.name_list(key):
+                type, _, verb = name.value.partition(".")
+                yield (self._known_action(name, type, verb) if type == ASSIGNMENT else self._needed_action(name)), names
 
     def _actions(self, value: Value, *, anywhere: bool = False) -> frozenset[str]:
         found: set[str] = set()

@@ -1,11 +1,11 @@
-"""What to write instead of an unknown type or verb: taken from the lists of the vocabulary and the model."""
+"""Suggestions for unknown types and verbs, from the lists of the vocabulary and the model."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from headgate.model.vocabulary import Vocabulary
 
 
-def quoted(names: Collection[str]) -> str:
+def quoted(names: Iterable[str]) -> str:
     """Return names as a list of a message: `a`, `b`, `c`."""
     return ", ".join(f"`{name}`" for name in names)
 

@@ -1,14 +1,14 @@
 """The vocabulary of actions, the types of the tree and lists of types, read from `actions.yaml`."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from typing_extensions import override
 
-from headgate.model.declared_names import DeclaredNames, Names
+from headgate.model.declared_names import BLOCKS, DeclaredNames, read_names
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
-from headgate.model.reader import Reader, Value
+from headgate.model.reader import Reader
 from headgate.model.yaml_parser import ListNode, Node, ScalarNode, parse_yaml
 
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
@@ -21,10 +21,7 @@ _SPARK = "spark"
 _NOT_HERE = "-"
 _TYPES_WITH_ASSIGNMENTS = "types_with_assignments"
 _PIPELINE_KINDS = "pipeline_kinds"
-_KINDS_OF_TYPES = "kinds_of_types"
-_NAMES_OF_TYPES = ("attributes", "relations")
-_NAMES_OF_ACTIONS = ("word_parameters", "resource_parameters", "asked_parameters")
-_LISTS = (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS, _KINDS_OF_TYPES, *_NAMES_OF_TYPES, *_NAMES_OF_ACTIONS)
+_LISTS = (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS, *BLOCKS)
 """The blocks of the vocabulary that are not the actions of types."""
 
 
@@ -49,13 +46,11 @@ class Vocabulary(Mapping[str, Action]):
         actions: Mapping[str, Action],
         types: tuple[str, ...],
         pipeline_kinds: tuple[str, ...],
-        types_with_assignments: tuple[str, ...],
         names: DeclaredNames,
     ) -> None:
         self._actions = actions
         self.types = types
         self.pipeline_kinds = pipeline_kinds
-        self.types_with_assignments = types_with_assignments
         self.names = names
 
     @override
@@ -93,41 +88,10 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     for key, body in blocks.values():
         for type in read.name_list(key):
             _add_block(read, type, body, with_assignments, actions)
-    names = _declared_names(read, lists, types, pipeline_kinds, actions)
+    names = read_names(read, lists, {**{type: (type,) for type in types}, _PIPELINE_KINDS: pipeline_kinds}, actions)
     if report.has_errors:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, with_assignments, names)
-
-
-def _declared_names(
-    read: Reader,
-    lists: Mapping[str, Node],
-    types: Collection[str],
-    pipeline_kinds: tuple[str, ...],
-    actions: Mapping[str, Action],
-) -> DeclaredNames:
-    groups = {**{type: (type,) for type in types}, _PIPELINE_KINDS: pipeline_kinds}
-    of_types = [_read_names(read, lists.get(name), groups, DiagnosticCode.UNKNOWN_TYPE) for name in _NAMES_OF_TYPES]
-    single = {action: (action,) for action in actions}
-    of_actions = [
-        _read_names(read, lists.get(name), single, DiagnosticCode.UNKNOWN_ACTION) for name in _NAMES_OF_ACTIONS
-    ]
-    kinds = {
-        key.value: read.known_name(type, types, DiagnosticCode.UNKNOWN_TYPE)
-        for key, type in read.entries(lists.get(_KINDS_OF_TYPES))
-    }
-    return DeclaredNames(*of_types, *of_actions, kinds)
-
-
-def _read_names(read: Reader, value: Value, groups: Mapping[str, tuple[str, ...]], unknown: DiagnosticCode) -> Names:
-    """Return the names of a block; each of its keys is one of the groups, or several separated by commas."""
-    found: dict[str, tuple[str, ...]] = {}
-    for key, words in read.entries(value):
-        names = tuple(read.name(word) for word in read.words(words))
-        for group in read.known_names(read.name_list(key), groups, unknown):
-            for each in groups[group]:
-                found[each] = tuple(dict.fromkeys((*found.get(each, ()), *names)))
-    return found
+    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, names)
 
 
 def _add_block(
