@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.model import Model
 from headgate.model.reader import Reader, Value
 from headgate.model.yaml_parser import Node
 
@@ -77,13 +78,13 @@ class DeclaredNames:
         word = verb.removeprefix(_CREATES) if verb.startswith(_CREATES) else ""
         return "" if word in self.with_own_commands else self.kinds.get(word, word)
 
-    def with_own(self, attributes: Names, relations: Names, asked: Names) -> "DeclaredNames":
+    def of_model(self, model: Model) -> "DeclaredNames":
         """Return the names together with those that a model declares itself."""
         return replace(
             self,
-            attributes=_merged(self.attributes, attributes),
-            relations=_merged(self.relations, relations),
-            asked=_merged(self.asked, asked),
+            attributes=_merged(self.attributes, {name: type.attributes for name, type in model.types.items()}),
+            relations=_merged(self.relations, {name: type.relations for name, type in model.types.items()}),
+            asked=_merged(self.asked, model.parameters),
         )
 
 

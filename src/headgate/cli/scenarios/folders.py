@@ -14,6 +14,7 @@ from headgate.conformance.language import Language, words_of
 from headgate.conformance.runner import ConformanceCase, read_case
 from headgate.conformance.world import World
 from headgate.conformance.world_builder import build
+from headgate.conformance.world_checker import check_world
 from headgate.control.kernel.log_follower import EngineFactory
 from headgate.control.kernel.parsing import InvalidDocumentError, entry
 from headgate.control.kernel.vocabulary import shipped_vocabulary
@@ -22,6 +23,15 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 
 _PACKAGE = files("headgate.model")
+
+
+class _WorldLoader(yaml.SafeLoader):
+    """A safe loader that reads `on` as the word, as model files do, and not as `true`."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (the loader's own attribute)
+        letter: [each for each in resolvers if letter not in "oO" or not each[0].endswith(":bool")]
+        for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +61,10 @@ def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
 
 
 def _world(path: Path, words: Language, start: EngineFactory) -> World:
+    text = _read(path)
+    check_world(text, str(path), words)
     try:
-        return build(entry(yaml.safe_load(_read(path))), words, start)
+        return build(entry(yaml.load(text, _WorldLoader)), words, start)  # noqa: S506 (a safe loader)
     except (InvalidDocumentError, yaml.YAMLError) as error:
         raise ScenarioError(f"{path}: {error}") from None
 

@@ -53,10 +53,7 @@ def check_relations(checking: CheckContext) -> None:
 
 
 def _declared(checking: CheckContext) -> DeclaredNames:
-    model = checking.model
-    attributes = {name: type.attributes for name, type in model.types.items()}
-    relations = {name: type.relations for name, type in model.types.items()}
-    return checking.vocabulary.names.with_own(attributes, relations, model.parameters)
+    return checking.vocabulary.names.of_model(checking.model)
 
 
 def _relations(checking: CheckContext) -> Iterator[tuple[Path, str, Types]]:
