@@ -16,13 +16,17 @@ ALLOW, DENY, NO_ANSWER = "allow", "deny", "no answer"
 
 @dataclass(frozen=True, slots=True)
 class ConformanceCase:
-    """One case of a scenario: its steps, its question, and the expected answer, which is that of the product."""
+    """One case of a scenario: its steps, its question, and the expected answer, which is that of the product.
+
+    `line` is its line in the file of cases.
+    """
 
     id: str
     given: tuple[JsonObject, ...]
     ask: JsonObject
     expect: str
     note: str
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -42,6 +42,11 @@ class System:
     name: str
     world: World
     cases: tuple[ConformanceCase, ...]
+
+    @property
+    def file(self) -> Path:
+        """The file of the cases."""
+        return self.folder / "cases" / f"{self.name}.jsonl"
 
 
 def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
@@ -83,7 +88,7 @@ def _cases(path: Path) -> Iterator[ConformanceCase]:
     for number, line in enumerate(_read(path).split("\n"), 1):
         if line.strip():
             try:
-                case = read_case(entry(json.loads(line)), path.stem)
+                case = replace(read_case(entry(json.loads(line)), path.stem), line=number)
             except (InvalidDocumentError, json.JSONDecodeError) as error:
                 raise ScenarioError(f"{path}:{number}: {error}") from None
             if case.id in seen:
