@@ -60,7 +60,7 @@ class Language:
         creating action names. The result is empty for an action that does not apply to the type. Raises `ScenarioError` for an
         unknown word.
         """
-        candidates = self._find_actions(name, made)
+        candidates = self._find_actions(name, made, type)
         for way in self._below(type):
             place = (type, *way)[-1]
             found = tuple(each.name for each in candidates if place in each.on)
@@ -68,13 +68,18 @@ class Language:
                 return tuple((each, way) for each in found)
         return ()
 
-    def _find_actions(self, name: str, made: str | None) -> tuple[Action, ...]:
+    def list_names(self, type: str) -> str:
+        """Return the names of the actions on a type, as a part of a message."""
+        names = sorted({name for name, actions in self.actions.items() if any(type in each.on for each in actions)})
+        word = self.model.local_name(type)
+        return f"the actions on `{word}` are {', '.join(names)}" if names else f"`{word}` has no actions"
+
+    def _find_actions(self, name: str, made: str | None, type: str) -> tuple[Action, ...]:
         """Return the actions with a name, on any type. For a creating name: those that create the type `made`, or any type."""
         if name not in CREATING:
             if name not in self.actions:
                 raise ScenarioError(
-                    f"the vocabulary has no action `{name}` for the model `{self.model.name}`; correct the "
-                    "action of the case"
+                    f"the vocabulary has no action `{name}` for the model `{self.model.name}`; {self.list_names(type)}"
                 )
             return self.actions[name]
         if made is not None:

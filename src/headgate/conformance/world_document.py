@@ -4,15 +4,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.conformance.errors import ScenarioError
-from headgate.model.diagnostics import DiagnosticReport, Mark, ModelError, most_similar
-from headgate.model.suggestions import quoted
+from headgate.model.diagnostics import DiagnosticReport, Mark, ModelError, choose_from, most_similar
 from headgate.model.yaml_parser import START, ListNode, MapNode, Node, ScalarNode, parse_yaml
 
 _NO_VALUE = ("", "null", "~")
 """The words by which a file states that a key has no value."""
-
-_SHOWN = 20
-"""The largest number of names that a message lists."""
 
 SECTIONS = ("system", "settings", "users", "groups", "principals", "grants", "resources")
 """The keys of a world."""
@@ -60,7 +56,7 @@ class WorldMistakes:
     def unknown(self, at: ScalarNode, what: str, names: Collection[str], otherwise: str = "") -> None:
         """Add an unknown name, with the name probably meant, or else what to do, or else the names that exist."""
         near = most_similar(at.value, names)
-        listed = otherwise or (f"choose from {quoted(sorted(names)[:_SHOWN])}" if names else "remove it")
+        listed = otherwise or choose_from(sorted(names)) or "remove it"
         self.add(at, f"{what}; {f'did you mean `{near}`?' if near else listed}")
 
     def raise_if_any(self) -> None:

@@ -64,7 +64,8 @@ def _term(
         case [_, "in", _, *_]:
             return _compared(read, words[0], words[2:], settings)
         case _:
-            read.report.add(DiagnosticCode.NO_TERM, text, word=text.value)
+            forms = "write `NAME`, `OPERAND is VALUE` or `OPERAND in VALUES`, or one of these with `not`"
+            read.report.add(DiagnosticCode.NO_TERM, text, forms, word=text.value)
             return None
 
 
@@ -98,7 +99,8 @@ def _compared(
     if root not in _ROOTS or not name:
         switches = {switch: f"setting.{switch}" for switch in settings}
         word, roots = (root, _ROOTS) if name else (operand.value, ())
-        read.report.unknown(DiagnosticCode.UNKNOWN_OPERAND, operand, word, roots, other_words=switches)
+        forms = "write `setting.NAME`, `self.ATTRIBUTE`, `parent.ATTRIBUTE` or `with.PARAMETER`"
+        read.report.unknown(DiagnosticCode.UNKNOWN_OPERAND, operand, word, roots, other_words=switches, otherwise=forms)
         return None
     if root == "setting":
         known = read.known_names(

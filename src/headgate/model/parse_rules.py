@@ -38,6 +38,7 @@ VERBS = ("add", "remove", "change")
 _NEAR_VERB = 0.8
 """The similarity from which a verb counts as a misspelling: `delete` is not meant to be `delete_rows`."""
 
+_PLACES = "write `self`, `parent`, `self.RELATION`, `parent.RELATION` or `with.PARAMETER`"
 _PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
 
 
@@ -203,7 +204,9 @@ class RuleParser:
         if is_above_parent(key.value.removeprefix("each ")):
             report_above_parent(self.read, key)
         elif not found:
-            self.read.report.unknown(DiagnosticCode.UNKNOWN_PLACE, key, key.value, ("self", "parent"))
+            self.read.report.unknown(
+                DiagnosticCode.UNKNOWN_PLACE, key, key.value, ("self", "parent"), otherwise=_PLACES
+            )
         if not found or is_above_parent(key.value.removeprefix("each ")):
             return
         each, start, relation, given, parameter = found.groups()

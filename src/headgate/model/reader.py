@@ -128,7 +128,9 @@ class Reader:
     def word(self, value: Value) -> tuple[ScalarNode, ...]:
         """Return a word as a tuple of one; an empty tuple if there is none."""
         if not isinstance(value, ScalarNode):
-            return self._type_error(value, "a word")
+            single = value.values[0] if isinstance(value, ListNode) and len(value.values) == 1 else None
+            written = f"write `{single.value}`" if isinstance(single, ScalarNode) else "write one word"
+            return self._type_error(value, "a word", written)
         return (value,) if self._is_word(value) else ()
 
     def _is_word(self, value: ScalarNode) -> bool:

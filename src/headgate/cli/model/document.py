@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.errors import describe_unreadable, describe_unwritable
+from headgate.cli.errors import describe_unreadable
+from headgate.cli.model.model_files import write_or_exit
 from headgate.cli.options import OutputFile
 from headgate.cli.output import fail, write_text
 
@@ -42,12 +43,8 @@ def write(
         sys.exit(1)
     if output_file is None:
         write_text(page)
-        return
-    try:
-        output_file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        fail(describe_unwritable(output_file, error))
-        sys.exit(1)
+    else:
+        write_or_exit(output_file, page)
 
 
 def page_of(name: str) -> str:
