@@ -1,13 +1,24 @@
 """The checks of a world's file: each mistake is reported at its place, and nothing in a world is silently without effect."""
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headgate.conformance.errors import ScenarioError
-from headgate.conformance.language import words_of
+from headgate.conformance.language import Language, words_of
+from headgate.conformance.world_builder import build
 from headgate.conformance.world_checker import check_world
+from headgate.decision.evaluator import Reference
 from headgate.model.diagnostics import ModelError
 from headgate.model.model import Model
-from tests.fakes.small_organization import ACTIONS, DATAMESH, NEKT, ONEHOUSE
+from tests.fakes.generated_worlds import few
+from tests.fakes.small_organization import ACTIONS, DATAMESH, NEKT, ONEHOUSE, Y42
+
+SHIPPED = (DATAMESH, NEKT, ONEHOUSE, Y42)
 
 WORLD = """\
 system: nekt
@@ -60,9 +71,22 @@ MISTAKES = [
     ("inputs: [T]", "input: [T]", "15:54: an entry of type `query` has no key `input`; did you mean `inputs`?"),
     ("created_by: ann", "created_by: bob", "15:49: the world declares no user `bob`; declare it, or correct the id"),
     ("output: T", "output: U", "14:66: the stream writes an unknown table `U`; declare it, or correct the id"),
+    ("enabled: true", "enabled: yes", "14:78: `enabled` is `yes`; write `true` or `false`"),
     ("output: T", "outptu: T", "14:58: a stream has no key `outptu`; did you mean `output`?"),
     ("  - {id: L, ", "  - L\n  - {id: L, ", "12:5: a mapping is needed here; write the keys in braces, such as `{id: ada}`"),
 ]  # fmt: skip
+
+
+def shipped(system: str) -> str:
+    return (Path(__file__).parent / "worlds" / f"{system}.yaml").read_text(encoding="utf-8")
+
+
+def reported(text: str, language: Language) -> list[str]:
+    try:
+        check_world(text, "w.yaml", language)
+    except (ScenarioError, ModelError) as error:
+        return str(error).splitlines()
+    return []
 
 
 def mistakes_of(text: str, model: Model = NEKT) -> list[str]:
@@ -104,6 +128,28 @@ class TestAWorldWithSeveralMistakes:
         text = "groups:\n  - {id: b, type: team, parent: b}\n  - {id: a, type: team, parent: b}\n"
 
         assert len(mistakes_of(text, DATAMESH)) == 1
+
+
+class TestAShippedWorld:
+    @pytest.mark.parametrize("model", SHIPPED, ids=lambda model: model.name)
+    def test_a_shipped_world_has_no_mistake(self, model: Model) -> None:
+        check_world(shipped(model.name), "w.yaml", words_of(model, ACTIONS))
+
+    @settings(few, max_examples=40)
+    @given(st.sampled_from(SHIPPED), st.sampled_from(("q", "17", "]", "")), st.data())
+    def test_a_changed_word_gives_mistakes_with_places_or_a_world(
+        self, model: Model, put: str, data: st.DataObject
+    ) -> None:
+        """Whatever a word of the file becomes, the world is built, or each mistake is reported at its place."""
+        text, language = shipped(model.name), words_of(model, ACTIONS)
+        words = list(re.finditer(r"[A-Za-z_0-9]+", re.sub(r"#.*", lambda it: " " * len(it[0]), text)))
+        word = data.draw(st.sampled_from(words))
+        changed = f"{text[: word.start() if not put else word.end()]}{put}{text[word.end() :]}"
+
+        found = reported(changed, language)
+
+        assert all(re.match(r"w\.yaml:\d+:\d+: ", line) for line in found)
+        assert found or build(yaml.safe_load(changed), language, Reference).engines
 
 
 class TestTheFile:

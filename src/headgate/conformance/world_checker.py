@@ -111,6 +111,7 @@ class _WorldChecker:
                 self._known(word, f"the relation `{relation}` names an unknown id:")
         for member in entry.words("members"):
             self._check_member(member)
+        self._check_flag(entry, "built_in")
         self._check_streams(entry)
 
     def _own_type(self, entry: WorldEntry) -> str:
@@ -166,8 +167,14 @@ class _WorldChecker:
         for each in streams.values if isinstance(streams, ListNode) else ():
             stream = read_entry(each, self.mistakes)
             self._check_keys(stream, _STREAM_KEYS, "a stream")
+            self._check_flag(stream, "enabled")
             if word := stream.word("output"):
                 self._known(word, "the stream writes an unknown table")
+
+    def _check_flag(self, entry: WorldEntry, key: str) -> None:
+        word = entry.word(key)
+        if word is not None and word.value not in ("true", "false"):
+            self.mistakes.add(word, f"`{key}` is `{word.value}`; write `true` or `false`")
 
     def _check_grant(self, grant: WorldEntry) -> None:
         subject, place = grant.word("to"), grant.word("on")
