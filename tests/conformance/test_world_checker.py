@@ -13,6 +13,7 @@ from headgate.conformance.language import Language, words_of
 from headgate.conformance.world_builder import build
 from headgate.conformance.world_checker import check_world
 from headgate.decision.evaluator import Reference
+from headgate.facts.ids import ResourceId
 from headgate.model.diagnostics import ModelError
 from headgate.model.model import Model
 from tests.fakes.generated_worlds import few
@@ -171,3 +172,13 @@ class TestTheFile:
         assert mistakes_of(f"{text}grants:\n  - {{to: ann, privilege: SELECT, on: a}}\n", ONEHOUSE) == [
             "w.yaml:6:26: the role `SELECT` cannot be assigned on `account`; it can be assigned on `database`, `lake`, `table`"
         ]
+
+
+def test_the_value_of_a_declared_attribute_is_a_word_even_if_it_is_an_id() -> None:
+    text = "users: [{id: ann}]\nresources:\n  - {id: o, type: organization}\n  - {id: s, type: space, parent: o}\n"
+    text += "  - {id: p, type: publish_layer, parent: s, published_branches: [ann]}\n"
+
+    world = build(yaml.safe_load(text), words_of(Y42, ACTIONS), Reference)
+
+    [layer] = [each for each in world.facts(ResourceId("o")).resources.values() if each.type == "publish_layer"]
+    assert (layer.attributes, layer.relations) == ({"published_branches": ("ann",)}, {})
