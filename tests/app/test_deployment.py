@@ -43,7 +43,9 @@ def test_a_data_folder_with_another_model_is_refused(tmp_path: Path) -> None:
     for root in ("deployment", "organization"):
         rehash(tmp_path / "data", root)
 
-    with pytest.raises(StoreError, match="uses a version of the access model `deployment` that this deployment does not have"):
+    with pytest.raises(
+        StoreError, match="uses a version of the access model `deployment` that this deployment does not have"
+    ):
         open_deployment(settings_in(tmp_path))
 
 

@@ -10,7 +10,7 @@ from tests.fakes.small_organization import DATAMESH, NEKT
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [("nekt", "models/nekt"), ("y42", "models/y42"), ("onehouse", "models/onehouse"), ("datamesh", "models/datamesh"),
-         ("deployment", "models/deployment"), ("actions", "actions"), ("mistakes", "model-diagnostics")]  # fmt: skip
+         ("deployment", "models/deployment"), ("actions", "actions"), ("names", "names"), ("mistakes", "model-diagnostics")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "page"), PAGES)

@@ -10,6 +10,7 @@ from headgate.model.vocabulary import load_actions
 from tests.fakes.small_organization import ACTIONS
 
 ROW = "nekt: see, y42: [discover, read_config], onehouse: '-', datamesh: '-', spark: DESCRIBE TABLE"
+COLUMNS = "\nmodels: [nekt, y42, onehouse, datamesh]\n"
 
 BROKEN: Mapping[str, tuple[str, str]] = {
     "an empty cell": (
@@ -42,11 +43,23 @@ BROKEN: Mapping[str, tuple[str, str]] = {
     ),
     "an unknown kind of pipeline": (
         f"source:\n  describe: {{{ROW}}}\npipeline_kinds: [history]",
-        "a.yaml:3:18: error HG-M201: unknown type `history`",
+        "a.yaml:3:18: error HG-M201: unknown type `history`; choose from `source`",
+    ),
+    "an attribute of an unknown type": (
+        f"table:\n  describe: {{{ROW}}}\nattributes:\n  tables: [kind]",
+        "a.yaml:4:3: error HG-M201: unknown type `tables`; did you mean `table`?",
+    ),
+    "a parameter of an unknown action": (
+        f"table:\n  describe: {{{ROW}}}\nword_parameters:\n  table.descibe: [kind]",
+        "a.yaml:4:3: error HG-M203: unknown action `table.descibe`; did you mean `table.describe`?",
+    ),
+    "a kind of an unknown type": (
+        f"table:\n  describe: {{{ROW}}}\nkinds_of_types: {{view: tabel}}",
+        "a.yaml:3:24: error HG-M201: unknown type `tabel`; did you mean `table`?",
     ),
     "no YAML": (
         "[",
-        "a.yaml:1:2: error HG-M001: not valid YAML: expected the node content, but found '<stream end>' while parsing a flow node that begins on line 1",
+        "a.yaml:3:1: error HG-M001: not valid YAML: expected ',' or ']', but got '<stream end>' while parsing a flow sequence that begins on line 1",
     ),
 }
 
@@ -54,12 +67,12 @@ BROKEN: Mapping[str, tuple[str, str]] = {
 @pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN.keys())
 def test_a_broken_vocabulary_is_refused_at_its_place(text: str, message: str) -> None:
     with pytest.raises(ModelError) as error:
-        load_actions(text, "a.yaml")
+        load_actions(text + COLUMNS, "a.yaml")
     assert str(error.value) == message
 
 
 def test_a_cell_is_a_name_or_several_or_none() -> None:
-    vocabulary = load_actions(f"'table, volume':\n  describe: {{{ROW}}}")
+    vocabulary = load_actions(f"'table, volume':\n  describe: {{{ROW}}}" + COLUMNS)
 
     assert vocabulary["table.describe"].names == {"nekt": ("see",), "y42": ("discover", "read_config")}
     assert vocabulary["volume.describe"].spark == ("DESCRIBE TABLE",)
@@ -72,12 +85,22 @@ def test_a_cell_is_a_name_or_several_or_none() -> None:
 def test_the_lists_mark_types() -> None:
     vocabulary = load_actions(
         f"'source, table':\n  describe: {{{ROW}}}\nassignment:\n  add: {{{ROW}}}\n"
-        "types_with_assignments: [table]\npipeline_kinds: [source]"
+        f"types_with_assignments: [table]\npipeline_kinds: [source]{COLUMNS}"
     )
 
     assert vocabulary["assignment.add"].on == ("table",)
     assert vocabulary.pipeline_kinds == ("source",)
     assert vocabulary.types == ("source", "table")
+
+
+def test_the_names_of_a_list_of_types_are_those_of_each_of_its_types() -> None:
+    names = load_actions(
+        f"'source, table':\n  describe: {{{ROW}}}\npipeline_kinds: [source]\n"
+        f"attributes: {{pipeline_kinds: [state], source: [kind]}}\nrelations: {{'source, table': [inputs]}}{COLUMNS}"
+    ).names
+
+    assert names.attributes == {"source": ("state", "kind")}
+    assert names.relations == {"source": ("inputs",), "table": ("inputs",)}
 
 
 def test_every_action_is_type_and_verb_in_lower_case() -> None:

@@ -1,7 +1,7 @@
 """Generator of documentation pages: of a model with its matrix and rules, of the vocabulary, and of the diagnostics."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from headgate.model.describe import (
     condition_suffix,
@@ -14,6 +14,7 @@ from headgate.model.describe import (
     type_words,
 )
 from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.markdown import table as _table
 from headgate.model.model import Model, Role
 from headgate.model.vocabulary import Vocabulary
 
@@ -59,13 +60,6 @@ def mistakes_page() -> str:
     )
     rows = [(each.code, each.severity, _PLACEHOLDER.sub("...", each.message), each.meaning) for each in DiagnosticCode]
     return "\n".join((*head, *_table(("code", "severity", "message", "meaning"), rows))) + "\n"
-
-
-def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{'---|' * len(columns)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield ""
 
 
 def _head(model: Model) -> Iterator[str]:

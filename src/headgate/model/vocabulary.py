@@ -1,10 +1,11 @@
 """The vocabulary of actions, the types of the tree and lists of types, read from `actions.yaml`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from typing_extensions import override
 
+from headgate.model.declared_names import BLOCKS, DeclaredNames, read_names
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
 from headgate.model.reader import Reader
@@ -17,6 +18,9 @@ _SPARK = "spark"
 _NOT_HERE = "-"
 _TYPES_WITH_ASSIGNMENTS = "types_with_assignments"
 _PIPELINE_KINDS = "pipeline_kinds"
+_MODELS = "models"
+_LISTS = (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS, _MODELS, *BLOCKS)
+"""The blocks of the vocabulary that are not the actions of types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Action:
 
 
 class Vocabulary(Mapping[str, Action]):
-    """The actions by name; the types of the tree, which all models share; and the types that are kinds of pipelines.
+    """The actions by name, the types of the tree, which all models share, lists of types, and the declared names.
 
     `models` are the names of the access models that have a column: their names of the actions.
     """
@@ -44,11 +48,13 @@ class Vocabulary(Mapping[str, Action]):
         types: tuple[str, ...],
         pipeline_kinds: tuple[str, ...],
         models: tuple[str, ...],
+        names: DeclaredNames,
     ) -> None:
         self._actions = actions
         self.models = models
         self.types = types
         self.pipeline_kinds = pipeline_kinds
+        self.names = names
 
     @override
     def __getitem__(self, name: str) -> Action:
@@ -75,13 +81,14 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     report = DiagnosticReport(file)
     read = Reader(report)
     blocks = {key.value: (key, body) for key, body in read.entries(parse_yaml(text, report))}
-    _, assigned = blocks.pop(_TYPES_WITH_ASSIGNMENTS, (None, None))
-    _, kinds = blocks.pop(_PIPELINE_KINDS, (None, None))
+    lists = {name: blocks.pop(name)[1] for name in _LISTS if name in blocks}
     types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
-    with_assignments = read.known_names(read.words(assigned), types, DiagnosticCode.UNKNOWN_TYPE)
-    pipeline_kinds = read.known_names(read.words(kinds), types, DiagnosticCode.UNKNOWN_TYPE)
+    with_assignments, pipeline_kinds = (
+        read.known_names(read.words(lists.get(name)), types, DiagnosticCode.UNKNOWN_TYPE)
+        for name in (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS)
+    )
     actions: dict[str, Action] = {}
-    models = _find_columns(read, blocks.values())
+    models = tuple(word.value for word in read.words(lists.get(_MODELS)))
     for key, body in blocks.values():
         for type in read.name_list(key):
             on = with_assignments if type.value == ASSIGNMENT else (type.value,)
@@ -89,15 +96,10 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
                 if action.name in actions:
                     read.report.add(DiagnosticCode.KEY_TWICE, type, key=action.name)
                 actions[action.name] = action
+    names = read_names(read, lists, {**{type: (type,) for type in types}, _PIPELINE_KINDS: pipeline_kinds}, actions)
     if report.has_errors:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, models)
-
-
-def _find_columns(read: Reader, blocks: Iterable[tuple[ScalarNode, Node]]) -> tuple[str, ...]:
-    """Return the names of the access models that have a column: the columns of the first row, which every row must have."""
-    first = next((row for _, body in blocks for _, row in read.entries(body)), None)
-    return tuple(key.value for key, _ in read.entries(first) if key.value != _SPARK)
+    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, models, names)
 
 
 def _read_block(
