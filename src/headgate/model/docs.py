@@ -210,7 +210,7 @@ def _diagram(model: Model) -> Iterator[str]:
     lines = list(draw_propagation(model))
     if lines:
         yield "The diagram shows these sentences by number. A solid arrow goes to everything below as well, a dotted one only to the"
-        yield "types at its end; a line without an arrow joins a type to its parent."
+        yield "types at its end; a line without an arrow joins a type to its parent. The roles of a sentence are written once at each type."
         yield from ("", *lines, "")
 
 
