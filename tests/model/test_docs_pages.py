@@ -1,9 +1,11 @@
 """The pages of the shipped models and of the vocabulary match their files."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
 
 from headgate.cli.model.document import page_of
 from headgate.control.kernel.vocabulary import shipped_vocabulary
@@ -11,7 +13,10 @@ from headgate.decision.conditions import CONDITIONS
 from headgate.model.describe import local_action
 from headgate.model.docs import model_page
 from headgate.model.load import load_model
+from tests.fakes.generated_worlds import few
 from tests.fakes.small_organization import DATAMESH, NEKT
+from tests.model.documents import DOCUMENTS, Document
+from tests.model.test_formatter import read
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [("nekt", "models/nekt"), ("y42", "models/y42"), ("onehouse", "models/onehouse"), ("datamesh", "models/datamesh"),
@@ -108,9 +113,20 @@ class TestThePageOfAModelWithWordsOfItsOwn:
         assert f"5. `admin` on catalog: `insider` on {itself}, and no further" in own_words
 
 
+@settings(few, max_examples=50)
+@given(DOCUMENTS)
+def test_the_page_of_a_generated_model_has_no_empty_section_or_table(document: Document) -> None:
+    assert_full(model_page(read(json.dumps(document))))
+
+
 @pytest.mark.parametrize("name", ["nekt", "y42", "onehouse", "datamesh", "deployment"])
-def test_the_page_of_a_shipped_model_has_no_empty_table_or_list(name: str) -> None:
-    lines = [line for line in page_of(name).splitlines() if line] + ["## end"]
+def test_the_page_of_a_shipped_model_has_no_empty_section_or_table(name: str) -> None:
+    assert_full(page_of(name))
+
+
+def assert_full(page: str) -> None:
+    """Fail if a section or a table of a page is empty."""
+    lines = [line for line in page.splitlines() if line] + ["## end"]
     headings = [line for line, following in pairwise(lines) if line.startswith("## ") and following.startswith("## ")]
     tables = [line for line, following in pairwise(lines) if line.startswith("|---") and not following.startswith("|")]
 
