@@ -95,5 +95,5 @@ def test_a_relation_that_names_a_principal_is_an_arrow_from_the_principal() -> N
     assert ("its creator", "-.->", "6: author", "saved_query") in drawn(NEKT)[1]
 
 
-def test_a_model_whose_roles_do_not_spread_has_no_diagram() -> None:
+def test_a_model_without_rules_that_spread_roles_has_no_diagram() -> None:
     assert list(draw_propagation(replace(NEKT, spread=(), named_in=()))) == []
