@@ -56,10 +56,9 @@ def kind_words(model: Model, kinds: Collection[str]) -> str:
 
 
 def local_verb(model: Model, verb: str) -> str:
-    """Return a verb with the model's own word for the type at its end: `create_database` as `create_layer`."""
-    found = [type for type in model.types if verb.endswith(f"_{type}")]
-    longest = max(found, key=len, default="")
-    return f"{verb.removesuffix(longest)}{model.local_name(longest)}" if longest else verb
+    """Return a verb; if it creates a type, with the model's own word for the type: `create_database` as `create_layer`."""
+    prefix, _, type = verb.partition("create_")
+    return f"create_{model.local_name(type)}" if type and not prefix else verb
 
 
 def local_action(model: Model, action: str) -> str:
