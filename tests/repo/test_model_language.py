@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -29,8 +30,8 @@ WORLDS = LANGUAGE / "worlds-and-cases.md"
 """The page on the files beside a model, which is not about a keyword."""
 
 PAGES = sorted(path for path in LANGUAGE.glob("*.md") if path.stem not in ("README", WORLDS.stem))
-SMALL = ROOT / "tests" / "model" / "small.yaml"
-"""A model that uses every section that has keys."""
+MODELS = [ROOT / "tests" / "model" / "small.yaml", *sorted((ROOT / "src/headgate/model/models").glob("*.yaml"))]
+"""Models that together use every section that has keys."""
 
 MOST_LINES = 60
 TEMPLATE = ["## Rules", "## Example", "## In other languages"]
@@ -41,7 +42,7 @@ class RecordingReader(Reader):
     """A reader that records, for each mapping with fixed keys, the keys that the parser knows in it."""
 
     def __init__(self) -> None:
-        super().__init__(DiagnosticReport(SMALL.name))
+        super().__init__(DiagnosticReport("model.yaml"))
         self.known: list[tuple[Value, Collection[str]]] = []
 
     @override
@@ -53,15 +54,20 @@ class RecordingReader(Reader):
 @cache
 def keywords() -> Mapping[str, frozenset[str]]:
     """Return each keyword with its places: the sections in which it is a key, and an empty name if it is a section."""
+    found: dict[str, set[str]] = {}
+    for keyword, place in chain.from_iterable(map(keywords_of, MODELS)):
+        found.setdefault(keyword, set()).add(place)
+    return {keyword: frozenset(places) for keyword, places in found.items()}
+
+
+def keywords_of(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield each keyword that the parser knows in a file, with its section; the section of a section is empty."""
     reader = RecordingReader()
-    document = cast(MapNode, parse_yaml(SMALL.read_text(), reader.report))
+    document = cast(MapNode, parse_yaml(file.read_text(), reader.report))
     read_model(document, reader, shipped_vocabulary(), CONDITIONS, "")
     section_of = {id(node): key.value for key, body in document.entries for node in _nodes_in(body)}
-    found: dict[str, set[str]] = {}
     for value, keys in reader.known:
-        for key in keys:
-            found.setdefault(key, set()).add("" if value is document else section_of[id(value)])
-    return {key: frozenset(places) for key, places in found.items()}
+        yield from ((key, "" if value is document else section_of[id(value)]) for key in keys)
 
 
 def _nodes_in(node: Node) -> Iterator[Node]:
