@@ -63,6 +63,10 @@ def _rows(row: st.SearchStrategy[Document]) -> st.SearchStrategy[list[Document]]
     return st.lists(row, max_size=3)
 
 
+def _type(parents: list[str]) -> st.SearchStrategy[Document]:
+    return _row({"under": st.just(parents)}, attributes=_some(("kind", "age")), relations=_some(_RELATIONS))
+
+
 _role_body = _row({"on": _some(_TREE, 0)}, to=_kinds, when=_when, includes=_roles, actions=_given)
 _spread = st.one_of(
     _row({"roles": _roles, "from": _types}, to=_types, along=_relation, when=_when, **{"as": _role}),
@@ -82,7 +86,7 @@ DOCUMENTS: st.SearchStrategy[Document] = _row(
     {
         "model": st.just("m"),
         "version": st.integers(1, 99).map(str),
-        "types": st.just({name: {"under": parents} for name, parents in _TREE.items()}),
+        "types": st.fixed_dictionaries({name: _type(parents) for name, parents in _TREE.items()}),
         "roles": st.fixed_dictionaries(dict.fromkeys(_ROLES, _role_body)),
         "assign": _rows(_assign),
         "settings": st.just({name: {"on": "project", "values": v, "default": v[0]} for name, v in _SETTINGS.items()}),
@@ -99,6 +103,7 @@ DOCUMENTS: st.SearchStrategy[Document] = _row(
     discover=st.just("describe"),
     bridges=_rows(_row({"role": _role, "relation": _relation, "actions": st.just({"table": ["select"]})})),
     members=_types,
+    parameters=st.dictionaries(st.sampled_from(("table.select", "assignment.add")), _some(("kind", "of")), max_size=2),
     scopes=st.dictionaries(
         st.sampled_from(("whole", "half")),
         st.dictionaries(st.sampled_from(sorted(_TREE)), _role, min_size=1, max_size=2),
@@ -132,6 +137,7 @@ def written(model: Model) -> Document:
         "discover": model.discover,
         "members": sorted(model.members),
         "scopes": {scope: dict(roles) for scope, roles in model.scopes.items()},
+        "parameters": {action: list(names) for action, names in model.parameters.items()},
     }
     return _stated(document)
 
@@ -139,7 +145,13 @@ def written(model: Model) -> Document:
 def _definitions(model: Model) -> Document:
     return {
         "types": {
-            each.name: {"as": each.word, "under": list(each.parents), "implicit": _flagged(each.implicit)}
+            each.name: {
+                "as": each.word,
+                "under": list(each.parents),
+                "implicit": _flagged(each.implicit),
+                "attributes": list(each.attributes),
+                "relations": list(each.relations),
+            }
             for each in model.types.values()
         },
         "settings": {

@@ -117,7 +117,20 @@ class TestAMessage:
 
     @pytest.mark.parametrize("message", sorted(MESSAGES), ids=repr)
     def test_a_message_quotes_the_words_of_the_user_in_backticks(self, message: str) -> None:
-        sentences = {"problem", "what", "expected", "found", "types", "kinds", "places", "origins", "roles", "actions"}
+        sentences = {
+            "problem",
+            "what",
+            "expected",
+            "found",
+            "types",
+            "kinds",
+            "places",
+            "origins",
+            "roles",
+            "actions",
+            "owners",
+            "sort",
+        }
 
         for word in re.findall(r"\{(\w+)\}", message):
             assert word in sentences or re.search(rf"`[^`]*\{{{word}\}}[^`]*`", message), word

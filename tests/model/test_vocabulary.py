@@ -42,7 +42,19 @@ BROKEN: Mapping[str, tuple[str, str]] = {
     ),
     "an unknown kind of pipeline": (
         f"source:\n  describe: {{{ROW}}}\npipeline_kinds: [history]",
-        "a.yaml:3:18: error HG-M201: unknown type `history`",
+        "a.yaml:3:18: error HG-M201: unknown type `history`; choose from `source`",
+    ),
+    "an attribute of an unknown type": (
+        f"table:\n  describe: {{{ROW}}}\nattributes:\n  tables: [kind]",
+        "a.yaml:4:3: error HG-M201: unknown type `tables`; did you mean `table`?",
+    ),
+    "a parameter of an unknown action": (
+        f"table:\n  describe: {{{ROW}}}\nword_parameters:\n  table.descibe: [kind]",
+        "a.yaml:4:3: error HG-M203: unknown action `table.descibe`; did you mean `table.describe`?",
+    ),
+    "a kind of an unknown type": (
+        f"table:\n  describe: {{{ROW}}}\nkinds_of_types: {{view: tabel}}",
+        "a.yaml:3:24: error HG-M201: unknown type `tabel`; did you mean `table`?",
     ),
     "no YAML": (
         "[",
@@ -78,6 +90,16 @@ def test_the_lists_mark_types() -> None:
     assert vocabulary["assignment.add"].on == ("table",)
     assert vocabulary.pipeline_kinds == ("source",)
     assert vocabulary.types == ("source", "table")
+
+
+def test_the_names_of_a_list_of_types_are_those_of_each_of_its_types() -> None:
+    names = load_actions(
+        f"'source, table':\n  describe: {{{ROW}}}\npipeline_kinds: [source]\n"
+        "attributes: {pipeline_kinds: [state], source: [kind]}\nrelations: {'source, table': [inputs]}"
+    ).names
+
+    assert names.attributes == {"source": ("state", "kind")}
+    assert names.relations == {"source": ("inputs",), "table": ("inputs",)}
 
 
 def test_every_action_is_type_and_verb_in_lower_case() -> None:

@@ -78,6 +78,13 @@ class TestAnUnknownWord:
         "scope": ([{"create_token": {"id": "k", "by": "m", "scope": "galaxy"}}], "m see L", {}, "no scope `galaxy`"),
         "time": ([{"clock": "tomorrow"}], "m see L", {}, "`tomorrow` is not a time"),
         "setting's value": ([{"set": {"on": "workspace", "plan": "gold"}}], "m see L", {}, "`plan` must be one of"),
+        "setting": ([{"set": {"on": "workspace", "plam": "growth"}}], "m see L", {}, "or setting `plam`; choose from"),
+        "relation of a new resource": (
+            [{"create": {"id": "q", "type": "query", "parent": "workspace", "input": ["T1"]}}],
+            "m see L",
+            {},
+            "the type `query` has no attribute, relation or setting `input`",
+        ),
     }
 
     @pytest.mark.parametrize("about", UNKNOWN)

@@ -1,11 +1,12 @@
 """Translates the words of a scenario: types by the model, actions by the model's column of the vocabulary."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.conformance.errors import ScenarioError
+from headgate.model.declared_names import DeclaredNames
 from headgate.model.model import Model
-from headgate.model.vocabulary import Action
+from headgate.model.vocabulary import Action, Vocabulary
 
 CREATING = ("create", "create_child")
 """The verbs that are followed by the type of the created resource."""
@@ -16,10 +17,11 @@ _GRANTING = {"assignment.add": "grant", "assignment.remove": "revoke", "assignme
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The words of one system: its model, and the canonical actions by the system's names."""
+    """The words of one system: its model, the canonical actions by the system's names, and the declared names."""
 
     model: Model
     actions: Mapping[str, tuple[Action, ...]]
+    names: DeclaredNames
 
     def type(self, word: str) -> str:
         """Return the canonical type for a word of the model. Raises `ScenarioError` if there is none."""
@@ -58,7 +60,7 @@ class Language:
         creating action names. The result is empty for an action that does not apply to the type. Raises `ScenarioError` for an
         unknown word.
         """
-        candidates = self._find_actions(name, made)
+        candidates = self._find_actions(name, made, type)
         for way in self._below(type):
             place = (type, *way)[-1]
             found = tuple(each.name for each in candidates if place in each.on)
@@ -66,19 +68,39 @@ class Language:
                 return tuple((each, way) for each in found)
         return ()
 
-    def _find_actions(self, name: str, made: str | None) -> tuple[Action, ...]:
+    def list_names(self, type: str) -> str:
+        """Return the names of the actions on a type, as a part of a message."""
+        names = sorted({name for name, actions in self.actions.items() if any(type in each.on for each in actions)})
+        word = self.model.local_name(type)
+        return f"the actions on `{word}` are {', '.join(names)}" if names else f"`{word}` has no actions"
+
+    def _find_actions(self, name: str, made: str | None, type: str) -> tuple[Action, ...]:
         """Return the actions with a name, on any type. For a creating name: those that create the type `made`, or any type."""
         if name not in CREATING:
             if name not in self.actions:
                 raise ScenarioError(
-                    f"the vocabulary has no action `{name}` for the model `{self.model.name}`; correct the "
-                    "action of the case"
+                    f"the vocabulary has no action `{name}` for the model `{self.model.name}`; {self.list_names(type)}"
                 )
             return self.actions[name]
         if made is not None:
             return self.actions.get(f"{name} {made}") or self._none_for(made)
         found = {each.name: each for key, named in self.actions.items() if key.startswith(f"{name} ") for each in named}
         return tuple(found.values())
+
+    def require_declared(self, type: str, names: Collection[str]) -> None:
+        """Raise `ScenarioError` for a name that is no attribute, relation or setting of a type."""
+        settings = tuple(each.name for each in self.model.settings.values() if each.on == type)
+        known = (*settings, *self.names.attributes.get(type, ()), *self.names.relations.get(type, ()))
+        unknown = next((name for name in names if name not in known), None)
+        if unknown is not None:
+            raise ScenarioError(
+                f"the type `{self.model.local_name(type)}` has no attribute, relation or setting `{unknown}`; "
+                + (
+                    f"choose from {', '.join(known)}"
+                    if known
+                    else "leave it out, or declare it in `types` of the model"
+                )
+            )
 
     def _none_for(self, made: str) -> tuple[Action, ...]:
         """Return no actions for a type that is never created in this way. Raises `ScenarioError` for an unknown type."""
@@ -98,14 +120,14 @@ class Language:
             ways.extend((*way, each) for each in self.implicit((type, *way)[-1]))
 
 
-def words_of(model: Model, vocabulary: Mapping[str, Action]) -> Language:
+def words_of(model: Model, vocabulary: Vocabulary) -> Language:
     """Return the words of a model: those of its column of the vocabulary, or without a column the canonical ones."""
     found: dict[str, list[Action]] = {}
     known = any(model.name in each.names for each in vocabulary.values())
     for action in vocabulary.values():
         for name in action.names.get(model.name, ()) if known else _canonical(model, action):
             found.setdefault(name, []).append(action)
-    return Language(model, {name: tuple(actions) for name, actions in found.items()})
+    return Language(model, {name: tuple(actions) for name, actions in found.items()}, vocabulary.names.of_model(model))
 
 
 def _canonical(model: Model, action: Action) -> Iterator[str]:

@@ -16,13 +16,17 @@ ALLOW, DENY, NO_ANSWER = "allow", "deny", "no answer"
 
 @dataclass(frozen=True, slots=True)
 class ConformanceCase:
-    """One case of a scenario: its steps, its question, and the expected answer, which is that of the product."""
+    """One case of a scenario: its steps, its question, and the expected answer, which is that of the product.
+
+    `line` is its line in the file of cases.
+    """
 
     id: str
     given: tuple[JsonObject, ...]
     ask: JsonObject
     expect: str
     note: str
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +81,14 @@ def run_case(world: World, case: ConformanceCase, asking: Asking = by_engine) ->
     except InvalidDocumentError as error:
         return CaseOutcome(case, NO_ANSWER, str(error))
     answer = ALLOW if allowed and all(allowed) else DENY
+    if not asked:
+        names = world.language.list_names(world.types[require_text(case.ask, "resource")])
+        return CaseOutcome(case, answer, f"the model does not have the action on this type of resource; {names}")
     return CaseOutcome(case, answer, _explain_answers(world, asked, allowed))
 
 
 def _explain_answers(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:
     """Return the reasons by the reference implementation, and a note for each decision in which the engine differs."""
-    if not asked:
-        return "the model does not have the action on this type of resource"
     sentences: list[str] = []
     for each, answer in zip(asked, allowed, strict=True):
         meant = decide(world.models, world.facts(each.log), each.question, world.now)

@@ -134,6 +134,7 @@ def _created(world: World, body: JsonObject, caller: Caller | None) -> World:
 def _creation(world: World, body: JsonObject, type: str, caller: Caller | None) -> Command:
     id, parent = require_text(body, "id"), require_text(body, "parent")
     relations, attributes = parse_properties(world, body)
+    world.language.require_declared(type, (*relations, *attributes))
     if type == "group":
         return CreateGroup(GroupId(id), id, attributes)
     if type == "service_principal":
@@ -261,6 +262,8 @@ def _move(world: World, body: JsonObject) -> Commands:
 def _set(world: World, body: JsonObject) -> Commands:
     on = ResourceId(require_text(body, "on"))
     log = world.place(on)
+    attributes = [key for key in body if key not in ("on", "expires", *world.language.model.settings)]
+    world.language.require_declared(world.types.get(on, ""), attributes)
     for key, value in body.items():
         if key in world.language.model.settings:
             yield log, ChangeSetting(on, key, word(value))

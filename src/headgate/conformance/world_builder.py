@@ -105,14 +105,19 @@ def resource_at(resource: str, way: tuple[str, ...]) -> ResourceId:
 
 
 def parse_properties(world: World, source: JsonObject) -> tuple[Relations, Attributes]:
-    """Return the relations and attributes of an entry: a key whose values are ids of the world is a relation."""
+    """Return the relations and attributes of an entry: a key whose values are ids of the world is a relation.
+
+    The value of a declared attribute is a word, even if it is also an id.
+    """
+    type = first_text(source, "type")
+    declared = world.language.names.attributes.get(world.language.type(type), ()) if type else ()
     relations: dict[str, tuple[Edge, ...]] = {}
     attributes: dict[str, tuple[str, ...]] = {}
     for key, value in source.items():
         if key == "streams":
             relations["outputs"] = tuple(_stream(entry(each)) for each in list_items(value))
         elif key not in _STRUCTURE and value is not None:
-            ids = ids_in(world, key, value)
+            ids = None if key in declared else ids_in(world, key, value)
             if ids is None:
                 attributes[key] = text_tuple(value)
             else:

@@ -125,6 +125,26 @@ class DiagnosticCode(Enum):
             "it (`each with.cluster`) the relation or parameter may name no resource."
         ),
     )
+    UNKNOWN_ATTRIBUTE = (
+        "HG-M210",
+        "`{word}` is not an attribute of {owners}",
+        "`self.ATTRIBUTE` and `parent.ATTRIBUTE` compare an attribute of the resource or of its parent. `docs/names.md` lists the attributes of each type. For one of your own, write `attributes: [NAME]` in the entry of the type in `types`.",
+    )
+    UNKNOWN_RELATION = (
+        "HG-M211",
+        "`{word}` is not a relation of {owners}",
+        "A rule follows a relation from a resource to others. `docs/names.md` lists the relations of each type. For one of your own, write `relations: [NAME]` in the entry of the type in `types`.",
+    )
+    UNKNOWN_PARAMETER = (
+        "HG-M212",
+        "`{word}` is not a {sort} parameter of {owners}",
+        "`with.PARAMETER` is a value of the question: a condition compares words, and a role is required on resources. `docs/names.md` lists what Headgate's commands pass with each action. A parameter that your own policy enforcement point passes belongs into the section `parameters`; Headgate's commands never pass it.",
+    )
+    ABOVE_PARENT = (
+        "HG-M213",
+        "`{word}` is not a place",
+        "A rule sees the resource (`self`), its parent (`parent`), and what a relation of these two names. To require a role further up, let `spread` bring it down to the resource or its parent, under another name if needed (`as`), and require it there. A value further up is a setting: it counts on everything below.",
+    )
 
     NO_TERM = (
         "HG-M301",
@@ -175,6 +195,11 @@ class DiagnosticCode(Enum):
         "HG-M308",
         "`up` and `along` are both set; remove one of them",
         "A role spreads either up to the nearest resource of a type, or down along a relation.",
+    )
+    JOINED = (
+        "HG-M309",
+        "a condition has no `{word}`",
+        "All conditions of a `when` must hold, and each is one entry of its list. Alternatives are separate entries: of an action in `needs`, or separate rules of `spread` and `assign`. Put a value `or` in single quotes.",
     )
 
     NO_ROOT = (
@@ -294,6 +319,11 @@ class DiagnosticCode(Enum):
         "`custom` is set, but no custom role can be assigned on the types of the rule; remove `custom`, or add a type of the rule to `custom_roles`",
         "`custom_roles` states whether organizations may define roles of their own, and on which types these are assigned.",
     )
+    KIND_WITHOUT_TYPE = (
+        "HG-M608",
+        "no `{kind}` can exist, because `types` has no type `{kind}`; add the type, or remove the kind",
+        "A user is a subject without a type. Any other kind of subject is a resource of the type with that name.",
+    )
     UP_NOT_ABOVE = (
         "HG-M611",
         "`{up}` is not above {origins}; name a type above in `up`",
@@ -357,6 +387,12 @@ class DiagnosticCode(Enum):
         "HG-M704",
         "a holder of `{holder}` may assign {roles}, which is stronger; remove the stronger role from the rule, unless this escalation is intended",
         "Privilege escalation: the rule has no ceiling, so a holder of the weaker role can assign the stronger one to themselves.",
+        "warning",
+    )
+    MEMBER_CHAIN = (
+        "HG-M705",
+        "role `{role}` makes a `{kind}` a member, but the members of that `{kind}` do not become members; assign the role to users and groups",
+        "`members` counts one level: a subject with a role on a team is a member of it. If that subject is itself a team, its members get nothing.",
         "warning",
     )
 

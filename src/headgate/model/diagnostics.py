@@ -13,6 +13,9 @@ from headgate.model.diagnostic_codes import DiagnosticCode
 _NEAR = 0.7
 """The similarity, from 0 to 1, from which a word counts as a misspelling of another."""
 
+_LISTED = 12
+"""The largest number of names that a suggestion lists."""
+
 
 class Mark(Protocol):
     """A place in a file; the first line and the first column are 1."""
@@ -80,13 +83,17 @@ class DiagnosticReport:
         *,
         other_words: Mapping[str, str] = MappingProxyType({}),
         about: str = "",
+        otherwise: str = "",
+        **words: str,
     ) -> str:
         """Add an unknown name; return the name suggested instead, or an empty string.
 
-        The suggestion is the entry of `other_words` for the word, or else the most similar of the names.
+        The suggestion is the entry of `other_words` for the word, or else the most similar of the names; if there is none,
+        the text `otherwise`, or else the list of the names. `words` are further values of the message.
         """
-        near = other_words.get(word) or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=_NEAR)), "")
-        self.add(mistake, at, f"did you mean `{near}`?" if near else "", about, word=word)
+        near = other_words.get(word) or most_similar(word, names)
+        suggestion = f"did you mean `{near}`?" if near else otherwise or choose_from(names)
+        self.add(mistake, at, suggestion, about, word=word, **words)
         return near
 
     @property
@@ -106,6 +113,18 @@ class DiagnosticReport:
         for about, each in places.values():
             said.setdefault((each.mistake, about), []).append(each)
         return tuple(_deduplicate(same) for same in said.values())
+
+
+def most_similar(word: str, names: Collection[str], least: float = _NEAR) -> str:
+    """Return the name of which the word is probably a misspelling: similar by at least `least`; empty if there is none."""
+    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=least)), "")
+
+
+def choose_from(names: Collection[str]) -> str:
+    """Return the names as a suggestion, at most `_LISTED` of them; empty if there are none."""
+    more = len(names) - _LISTED
+    listed = ", ".join(f"`{name}`" for name in list(names)[:_LISTED])
+    return f"choose from {listed}{f' and {more} more' if more > 0 else ''}" if names else ""
 
 
 def _deduplicate(same: list[Diagnostic]) -> Diagnostic:

@@ -1,7 +1,7 @@
 """Generator of documentation pages: of a model with its matrix and rules, of the vocabulary, and of the diagnostics."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from headgate.model.describe import (
     condition_suffix,
@@ -20,6 +20,7 @@ from headgate.model.describe import (
 )
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagram import draw_propagation
+from headgate.model.markdown import table as _table
 from headgate.model.model import Model, Role
 from headgate.model.vocabulary import MODELS, Vocabulary
 
@@ -29,7 +30,7 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 def model_page(model: Model) -> str:
     """Return the model as a page in Markdown."""
     parts = (
-        _head, _types, _switches, _roles, _matrix, _members, _spread, _render_derived, _needs, _assign, _standing,
+        _head, _types, _switches, _roles, _matrix, _members, _spread, _render_derived, _needs, _parameters, _assign, _standing,
         _automatic, _bridges, _discover)  # fmt: skip
     return "\n".join(line for part in parts for line in part(model)).rstrip() + "\n"
 
@@ -69,13 +70,6 @@ def mistakes_page() -> str:
     return "\n".join((*head, *_table(("code", "severity", "message", "meaning"), rows))) + "\n"
 
 
-def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{'---|' * len(columns)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield ""
-
-
 def _head(model: Model) -> Iterator[str]:
     yield f"# The model `{model.name}`"
     yield ""
@@ -97,6 +91,13 @@ def _types(model: Model) -> Iterator[str]:
         for each in model.types.values()
     ]
     yield from _table(("word in this model", "type of the tree", "parents", "note"), rows)
+    declared = [each for each in model.types.values() if each.attributes or each.relations]
+    if declared:
+        yield from ("Attributes and relations that the model declares besides those of Headgate:", "")
+        yield from _table(
+            ("type", "attributes", "relations"),
+            [(each.word, _code(each.attributes), _code(each.relations)) for each in declared],
+        )
 
 
 def _switches(model: Model) -> Iterator[str]:
@@ -214,6 +215,10 @@ def _diagram(model: Model) -> Iterator[str]:
         yield from ("", *lines, "")
 
 
+def _code(names: Collection[str]) -> str:
+    return join_names([f"`{each}`" for each in names]) if names else "-"
+
+
 def _either(names: Collection[str]) -> str:
     return " or ".join(f"`{each}`" for each in names)
 
@@ -248,6 +253,18 @@ def _needs(model: Model) -> Iterator[str]:
         for action, ways in model.needs.items()
     ]
     yield from _table(("action", "requires"), rows)
+
+
+def _parameters(model: Model) -> Iterator[str]:
+    if model.parameters:
+        yield from (
+            "## Parameters",
+            "",
+            "Parameters that a policy enforcement point of the organization passes with a question:",
+            "",
+        )
+        rows = [(f"`{local_action(model, each)}`", _code(names)) for each, names in model.parameters.items()]
+        yield from _table(("action", "parameters"), rows)
 
 
 def _assign(model: Model) -> Iterator[str]:

@@ -9,13 +9,15 @@ class Type:
     """A type of the tree under this model: the model's own word for it, and its possible parent types.
 
     An `implicit` type has one resource under each parent, created together with the parent; users of the model need
-    not know it.
+    not know it. `attributes` and `relations` are those that the model declares besides the vocabulary's.
     """
 
     name: str
     word: str
     parents: tuple[str, ...]
     implicit: bool = False
+    attributes: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,8 @@ class Model:
     the resource has as a subject. `scopes` states the roles that a new service principal of a scope is assigned, by
     the type of the resource. `newcomer` is the role of a user who joins without an invitation. `discover` is the verb
     that decides whether a caller may know that a resource exists; None: any action on it decides. `lineage` are
-    relations along which roles come down as from a parent.
+    relations along which roles come down as from a parent. `parameters` are, by action, those that the organization's own
+    policy enforcement points pass with a question, besides the vocabulary's.
     """
 
     name: str
@@ -221,6 +224,7 @@ class Model:
     bridges: tuple[BridgeGrant, ...] = ()
     members: frozenset[str] = frozenset()
     scopes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def roles_granting(self, action: str) -> tuple[str, ...]:
         """Return the roles that give the action, weakest (fewest actions) first."""

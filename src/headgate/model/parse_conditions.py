@@ -17,6 +17,12 @@ from headgate.model.yaml_parser import ListNode, ScalarNode
 
 _WORD = re.compile(r"'[^']*'|[^\s']+")
 _ROOTS = ("setting", "self", "parent", "with")
+_JOINED = {
+    "or": "write each alternative as an entry or a rule of its own",
+    "and": "write each condition as an entry of a list: `when: [A, B]`",
+}
+"""Words by which other languages join conditions, and what to write instead."""
+_ABOVE_PARENT = re.compile(r"(self|parent)\.parent(\..*)?")
 
 
 def read_when(read: Reader, value: Value, settings: Mapping[str, Setting], conditions: Collection[str]) -> When:
@@ -24,14 +30,26 @@ def read_when(read: Reader, value: Value, settings: Mapping[str, Setting], condi
     written = [
         each for item in (read.items(value) if isinstance(value, ListNode) else (value,)) for each in read.word(item)
     ]
-    terms = [_term(read, each, settings, conditions) for each in written]
+    terms = [_term(read, each, settings, conditions) for each in written if not _is_joined(read, each)]
     return tuple(term for term in terms if term)
+
+
+def _words(text: ScalarNode) -> Sequence[ScalarNode]:
+    return [text.part(*found.span()) for found in _WORD.finditer(text.value)]
+
+
+def _is_joined(read: Reader, text: ScalarNode) -> bool:
+    """Return whether several conditions are joined in one line, which is reported."""
+    joined = next((word for word in _words(text) if word.value.lower() in _JOINED), None)
+    if joined is not None:
+        read.report.add(DiagnosticCode.JOINED, joined, _JOINED[joined.value.lower()], word=joined.value)
+    return joined is not None
 
 
 def _term(
     read: Reader, text: ScalarNode, settings: Mapping[str, Setting], conditions: Collection[str]
 ) -> Condition | None:
-    words = [text.part(*found.span()) for found in _WORD.finditer(text.value)]
+    words = _words(text)
     match [word.value for word in words]:
         case [name] | ["not", name] if "." not in name:
             return Condition(
@@ -46,8 +64,23 @@ def _term(
         case [_, "in", _, *_]:
             return _compared(read, words[0], words[2:], settings)
         case _:
-            read.report.add(DiagnosticCode.NO_TERM, text, word=text.value)
+            forms = "write `NAME`, `OPERAND is VALUE` or `OPERAND in VALUES`, or one of these with `not`"
+            read.report.add(DiagnosticCode.NO_TERM, text, forms, word=text.value)
             return None
+
+
+def is_above_parent(place: str) -> bool:
+    """Return whether a place or an operand leads above the parent of the resource, or says `self.parent` for `parent`."""
+    return _ABOVE_PARENT.fullmatch(place) is not None
+
+
+def report_above_parent(read: Reader, place: ScalarNode) -> None:
+    """Report such a place or operand."""
+    words = place.value.removeprefix("each ")
+    near = words.removeprefix("self.") if words.startswith("self.parent") and ".parent.parent" not in words else ""
+    otherwise = "bring the role down to `parent` by a `spread` rule, or use a setting of the resource above"
+    suggestion = f"did you mean `{near}`?" if near else otherwise
+    read.report.add(DiagnosticCode.ABOVE_PARENT, place, suggestion, word=words)
 
 
 def _compared(
@@ -60,10 +93,14 @@ def _compared(
 ) -> Condition | None:
     values = [word.part(1, len(word.value) - 1) if word.value.startswith("'") else word for word in written]
     root, _, name = operand.value.partition(".")
+    if is_above_parent(operand.value):
+        report_above_parent(read, operand)
+        return None
     if root not in _ROOTS or not name:
         switches = {switch: f"setting.{switch}" for switch in settings}
         word, roots = (root, _ROOTS) if name else (operand.value, ())
-        read.report.unknown(DiagnosticCode.UNKNOWN_OPERAND, operand, word, roots, other_words=switches)
+        forms = "write `setting.NAME`, `self.ATTRIBUTE`, `parent.ATTRIBUTE` or `with.PARAMETER`"
+        read.report.unknown(DiagnosticCode.UNKNOWN_OPERAND, operand, word, roots, other_words=switches, otherwise=forms)
         return None
     if root == "setting":
         known = read.known_names(

@@ -10,16 +10,24 @@ from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import Model, Setting, Type
 from headgate.model.parse_rules import RuleParser
 from headgate.model.reader import Reader, Value
+from headgate.model.suggestions import for_type
 from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_parser import MapNode, Node, ScalarNode
 
 DEPLOYMENT = "deployment"
 """The type above every organization; a model lists it only if it has actions or roles there."""
 
+_EXAMPLES = {
+    "types": "table: {under: [database]}",
+    "roles": "reader: {on: [table]}",
+    "settings": "plan: {on: organization, values: [small, large], default: small}",
+}
+"""The content of an entry of each section that must be a mapping with entries."""
+
 _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
     "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
-    "newcomer", "discover", "bridges", "members", "scopes",
+    "newcomer", "discover", "bridges", "members", "scopes", "parameters",
 )  # fmt: skip
 
 
@@ -42,7 +50,7 @@ def _is_stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:
     value = parts.get(section)
     if isinstance(value, MapNode) and not value.entries:
         read.report.add(DiagnosticCode.EMPTY_LIST, value, key=section)
-    return bool(read.entries(value))
+    return bool(read.entries(value, _EXAMPLES[section]))
 
 
 def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
@@ -50,16 +58,23 @@ def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[
     for name, (key, body) in zip(stated, read.entries(value), strict=True):
         if not name:
             continue
-        fields = read.fields(body, ("under",), ("as", "implicit"))
-        parents = read.known_names(read.words(fields.get("under")), (*stated, DEPLOYMENT), DiagnosticCode.UNKNOWN_TYPE)
+        fields = read.fields(body, ("under",), ("as", "implicit", "attributes", "relations"))
+        above = (*stated, DEPLOYMENT)
+        parents = read.known_names(
+            read.words(fields.get("under")), above, DiagnosticCode.UNKNOWN_TYPE, otherwise=for_type(vocabulary, above)
+        )
         word = read.name(fields.get("as")) or key.value
-        yield name, Type(name, word, parents, read.flag(fields.get("implicit")))
+        own = [tuple(read.name(each) for each in read.words(fields.get(key))) for key in ("attributes", "relations")]
+        yield name, Type(name, word, parents, read.flag(fields.get("implicit")), *own)
 
 
 def _parse_stated_type(read: Reader, key: ScalarNode, vocabulary: Vocabulary) -> str:
     """Return the type; for an unknown one, the type probably meant, so that one slip is one diagnostic."""
-    known = key.value in vocabulary.types
-    return key.value if known else read.report.unknown(DiagnosticCode.UNKNOWN_TYPE, key, key.value, vocabulary.types)
+    types = vocabulary.types
+    if key.value in types:
+        return key.value
+    otherwise = for_type(vocabulary, types)(key.value)
+    return read.report.unknown(DiagnosticCode.UNKNOWN_TYPE, key, key.value, types, otherwise=otherwise)
 
 
 def _settings(read: Reader, value: Value, types: Collection[str]) -> Iterator[tuple[str, Setting]]:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.diagnostics import most_similar
 from headgate.model.model import (
     AssignRule,
     BridgeGrant,
@@ -22,9 +23,10 @@ from headgate.model.model import (
     WeakestOfRule,
     When,
 )
-from headgate.model.parse_conditions import read_when
+from headgate.model.parse_conditions import is_above_parent, read_when, report_above_parent
 from headgate.model.reader import Reader, Value
-from headgate.model.vocabulary import Vocabulary
+from headgate.model.suggestions import for_type, for_verb
+from headgate.model.vocabulary import ASSIGNMENT, Vocabulary
 from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
@@ -33,6 +35,10 @@ SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
 VERBS = ("add", "remove", "change")
 """The operations on an assignment."""
 
+_NEAR_VERB = 0.8
+"""The similarity from which a verb counts as a misspelling: `delete` is not meant to be `delete_rows`."""
+
+_PLACES = "write `self`, `parent`, `self.RELATION`, `parent.RELATION` or `with.PARAMETER`"
 _PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
 
 
@@ -72,6 +78,7 @@ class RuleParser:
             bridges=tuple(self._bridge(each) for each in self._rows("bridges")),
             members=self._types(parts, "members"),
             scopes=dict(self._scopes()),
+            parameters=dict(self._parameters()),
         )
 
     def _rows(self, section: str) -> tuple[Node, ...]:
@@ -150,7 +157,7 @@ class RuleParser:
 
     def _needs(self) -> Iterator[tuple[str, tuple[Requirement, ...]]]:
         seen: set[str] = set()
-        for key, body in self.read.entries(self.parts.get("needs")):
+        for key, body in self.read.entries(self.parts.get("needs"), "table.select: [{when: ..., roles: ...}]"):
             for name in self.read.name_list(key):
                 if name.value in seen:
                     self.read.report.add(DiagnosticCode.KEY_TWICE, name, key=name.value)
@@ -163,7 +170,18 @@ class RuleParser:
     def _needed_action(self, name: ScalarNode) -> str:
         type = name.value.partition(".")[0]
         if self._known_types([name.part(0, len(type))]):
-            return self.read.known_name(name, self.vocabulary.of(type), DiagnosticCode.UNKNOWN_ACTION)
+            return self._known_action(name, type, name.value.partition(".")[2])
+        return ""
+
+    def _known_action(self, at: ScalarNode, type: str, verb: str) -> str:
+        """Return the action; empty if the type has no such verb, with its verbs in the report."""
+        name, verbs = f"{type}.{verb}", [each.partition(".")[2] for each in self.vocabulary.of(type)]
+        if name in self.vocabulary:
+            return name
+        near = most_similar(verb, verbs, _NEAR_VERB)
+        meant = {name: f"{type}.{near}"} if near else {}
+        otherwise = for_verb(self.vocabulary, type)
+        self.read.report.unknown(DiagnosticCode.UNKNOWN_ACTION, at, name, (), other_words=meant, otherwise=otherwise)
         return ""
 
     def _alternative(self, action: str, value: Node) -> Requirement:
@@ -176,13 +194,20 @@ class RuleParser:
 
     def _places(self, value: Value) -> tuple[RequiredRole, ...]:
         """Return the roles required at places; at each place a role, or a list of roles that are all required."""
-        return tuple(needed for key, roles in self.read.entries(value) for needed in self._roles_at(key, roles))
+        return tuple(
+            needed for key, roles in self.read.entries(value, "self: ROLE") for needed in self._roles_at(key, roles)
+        )
 
     def _roles_at(self, key: ScalarNode, roles: Node) -> Iterator[RequiredRole]:
         found = _PLACE.fullmatch(key.value)
         names = self._role_or_roles({key.value: roles}, key.value)
-        if not found:
-            self.read.report.unknown(DiagnosticCode.UNKNOWN_PLACE, key, key.value, ("self", "parent"))
+        if is_above_parent(key.value.removeprefix("each ")):
+            report_above_parent(self.read, key)
+        elif not found:
+            self.read.report.unknown(
+                DiagnosticCode.UNKNOWN_PLACE, key, key.value, ("self", "parent"), otherwise=_PLACES
+            )
+        if not found or is_above_parent(key.value.removeprefix("each ")):
             return
         each, start, relation, given, parameter = found.groups()
         for name in names:
@@ -238,8 +263,8 @@ class RuleParser:
         return BridgeGrant(self._role_name(fields.get("role")), self.read.name(fields.get("relation")), actions)
 
     def _scopes(self) -> Iterator[tuple[str, Mapping[str, str]]]:
-        for key, body in self.read.entries(self.parts.get("scopes")):
-            entries = self.read.entries(body)
+        for key, body in self.read.entries(self.parts.get("scopes"), "whole: {organization: ROLE}"):
+            entries = self.read.entries(body, "organization: ROLE")
             yield (
                 self.read.name(key),
                 {self._type(type): self._role_name(role) for type, role in entries},
@@ -261,7 +286,8 @@ class RuleParser:
     def _known_types(self, words: Collection[ScalarNode]) -> frozenset[str]:
         """Return the words that are types of the model; for the model's own word for a type, suggest the type's name."""
         own_words = {type.word: type.name for type in self.types.values()}
-        return frozenset(self.read.known_names(words, self.types, DiagnosticCode.UNKNOWN_TYPE, own_words))
+        otherwise = for_type(self.vocabulary, self.types)
+        return frozenset(self.read.known_names(words, self.types, DiagnosticCode.UNKNOWN_TYPE, own_words, otherwise))
 
     def _kinds(self, fields: Mapping[str, Node], key: str = "to") -> frozenset[str]:
         if key not in fields:
@@ -276,12 +302,22 @@ class RuleParser:
     def _when(self, fields: Mapping[str, Node]) -> When:
         return read_when(self.read, fields["when"], self.settings, self.conditions) if "when" in fields else ()
 
+    def _parameters(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for key, words in self.read.entries(self.parts.get("parameters"), "table.select: [purpose]"):
+            names = tuple(self.read.name(word) for word in self.read.words(words))
+            for name in self.read.name_list(key):
+                type, _, verb = name.value.partition(".")
+                yield (self._known_action(name, type, verb) if type == ASSIGNMENT else self._needed_action(name)), names
+
     def _actions(self, value: Value, *, anywhere: bool = False) -> frozenset[str]:
         found: set[str] = set()
-        for key, verbs in self.read.entries(value):
+        known = self.vocabulary.types
+        for key, verbs in self.read.entries(value, "table: [select]"):
             names, words = self.read.name_list(key), self.read.words(verbs)
             everywhere = (
-                self.read.known_names(names, self.vocabulary.types, DiagnosticCode.UNKNOWN_TYPE) if anywhere else ()
+                self.read.known_names(names, known, DiagnosticCode.UNKNOWN_TYPE, {}, for_type(self.vocabulary, known))
+                if anywhere
+                else ()
             )
             for type in everywhere if anywhere else sorted(self._known_types(names)):
                 for word in words:
@@ -292,10 +328,8 @@ class RuleParser:
         name = f"{type}.{verb.value}"
         if name in found:
             self.read.report.add(DiagnosticCode.WORD_TWICE, verb, word=name)
-        if name in self.vocabulary:
-            return (name,)
-        self.read.report.unknown(DiagnosticCode.UNKNOWN_ACTION, verb, name, self.vocabulary.of(type))
-        return ()
+        known = self._known_action(verb, type, verb.value)
+        return (known,) if known else ()
 
 
 def _closure(name: str, roles: Mapping[str, Role]) -> frozenset[str]:

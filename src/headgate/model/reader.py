@@ -1,7 +1,7 @@
 """Typed access to a parsed YAML file: an unexpected value is added to the report and treated as missing."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 from headgate.model.diagnostic_codes import DiagnosticCode
@@ -30,8 +30,9 @@ class Reader:
     def fields(self, value: Value, required: Collection[str], optional: Collection[str] = ()) -> Mapping[str, Node]:
         """Return the entries of a mapping; report keys that are unknown, and required ones that are missing."""
         known = (*required, *optional)
-        fields = {key.value: entry for key, entry in self.entries(value) if key.value in known}
-        strange = [(key, entry) for key, entry in self.entries(value) if key.value not in known]
+        entries = self.entries(value, ", ".join(f"{key}: ..." for key in required or optional))
+        fields = {key.value: entry for key, entry in entries if key.value in known}
+        strange = [(key, entry) for key, entry in entries if key.value not in known]
         for key, entry in strange:
             meant = self.report.unknown(DiagnosticCode.UNKNOWN_KEY, key, key.value, known, about=_place(value))
             fields.setdefault(meant, entry)  # read as the key probably meant, so that one slip is one diagnostic
@@ -42,13 +43,18 @@ class Reader:
                 self.report.add(DiagnosticCode.MISSING_KEY, value, key=key)
         return fields
 
-    def entries(self, value: Value) -> tuple[tuple[ScalarNode, Node], ...]:
-        """Return a mapping's keys and values."""
-        return value.entries if isinstance(value, MapNode) else self._type_error(value, "a mapping")
+    def entries(self, value: Value, example: str = "") -> tuple[tuple[ScalarNode, Node], ...]:
+        """Return a mapping's keys and values; `example` is the content of one, for the message if the value is none."""
+        if isinstance(value, MapNode):
+            return value.entries
+        return self._type_error(value, "a mapping", f"write a mapping, such as `{{{example}}}`" if example else "")
 
     def items(self, value: Value) -> tuple[Node, ...]:
         """Return a list's values."""
-        return value.values if isinstance(value, ListNode) else self._type_error(value, "a list")
+        if isinstance(value, ListNode):
+            return value.values
+        word = value.value if isinstance(value, ScalarNode) else ""
+        return self._type_error(value, "a list", f"write `[{word}]`" if word else "")
 
     def words(self, value: Value) -> tuple[ScalarNode, ...]:
         """Return a list of words without duplicates, which are reported."""
@@ -88,11 +94,16 @@ class Reader:
         names: Collection[str],
         unknown: DiagnosticCode,
         other_words: Mapping[str, str] = MappingProxyType({}),
+        otherwise: Callable[[str], str] = lambda _: "",
     ) -> tuple[str, ...]:
-        """Return the words that are among the names. `other_words` maps other words that a user may write to names."""
+        """Return the words that are among the names. `other_words` maps other words that a user may write to names.
+
+        `otherwise` returns what to write instead of a word that is similar to none of the names.
+        """
         for word in words:
             if word.value not in names:
-                self.report.unknown(unknown, word, word.value, names, other_words=other_words)
+                text = otherwise(word.value)
+                self.report.unknown(unknown, word, word.value, names, other_words=other_words, otherwise=text)
         return tuple(word.value for word in words if word.value in names)
 
     def known_name(self, value: Value, names: Collection[str], unknown: DiagnosticCode) -> str:
@@ -117,7 +128,9 @@ class Reader:
     def word(self, value: Value) -> tuple[ScalarNode, ...]:
         """Return a word as a tuple of one; an empty tuple if there is none."""
         if not isinstance(value, ScalarNode):
-            return self._type_error(value, "a word")
+            single = value.values[0] if isinstance(value, ListNode) and len(value.values) == 1 else None
+            written = f"write `{single.value}`" if isinstance(single, ScalarNode) else "write one word"
+            return self._type_error(value, "a word", written)
         return (value,) if self._is_word(value) else ()
 
     def _is_word(self, value: ScalarNode) -> bool:
@@ -133,10 +146,9 @@ class Reader:
             first.setdefault(word.value, word)
         return tuple(first.values())
 
-    def _type_error(self, value: Value, expected: str) -> tuple[()]:
+    def _type_error(self, value: Value, expected: str, suggestion: str = "") -> tuple[()]:
         if value is not None:
             empty = isinstance(value, ScalarNode) and not value.value
-            self.report.add(
-                DiagnosticCode.SHAPE, value, expected=expected, found="nothing" if empty else _SHAPES[type(value)]
-            )
+            found = "nothing" if empty else _SHAPES[type(value)]
+            self.report.add(DiagnosticCode.SHAPE, value, suggestion, expected=expected, found=found)
         return ()

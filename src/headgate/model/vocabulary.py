@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
+from headgate.model.declared_names import BLOCKS, DeclaredNames, read_names
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
 from headgate.model.reader import Reader
@@ -20,6 +21,8 @@ _SPARK = "spark"
 _NOT_HERE = "-"
 _TYPES_WITH_ASSIGNMENTS = "types_with_assignments"
 _PIPELINE_KINDS = "pipeline_kinds"
+_LISTS = (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS, *BLOCKS)
+"""The blocks of the vocabulary that are not the actions of types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,19 @@ class Action:
 
 
 class Vocabulary(Mapping[str, Action]):
-    """The actions by name; the types of the tree, which all models share; and the types that are kinds of pipelines."""
+    """The actions by name, the types of the tree, which all models share, lists of types, and the declared names."""
 
-    def __init__(self, actions: Mapping[str, Action], types: tuple[str, ...], pipeline_kinds: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        actions: Mapping[str, Action],
+        types: tuple[str, ...],
+        pipeline_kinds: tuple[str, ...],
+        names: DeclaredNames,
+    ) -> None:
         self._actions = actions
         self.types = types
         self.pipeline_kinds = pipeline_kinds
+        self.names = names
 
     @override
     def __getitem__(self, name: str) -> Action:
@@ -68,18 +78,20 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     report = DiagnosticReport(file)
     read = Reader(report)
     blocks = {key.value: (key, body) for key, body in read.entries(parse_yaml(text, report))}
-    _, assigned = blocks.pop(_TYPES_WITH_ASSIGNMENTS, (None, None))
-    _, kinds = blocks.pop(_PIPELINE_KINDS, (None, None))
+    lists = {name: blocks.pop(name)[1] for name in _LISTS if name in blocks}
     types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
-    with_assignments = read.known_names(read.words(assigned), types, DiagnosticCode.UNKNOWN_TYPE)
-    pipeline_kinds = read.known_names(read.words(kinds), types, DiagnosticCode.UNKNOWN_TYPE)
+    with_assignments, pipeline_kinds = (
+        read.known_names(read.words(lists.get(name)), types, DiagnosticCode.UNKNOWN_TYPE)
+        for name in (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS)
+    )
     actions: dict[str, Action] = {}
     for key, body in blocks.values():
         for type in read.name_list(key):
             _add_block(read, type, body, with_assignments, actions)
+    names = read_names(read, lists, {**{type: (type,) for type in types}, _PIPELINE_KINDS: pipeline_kinds}, actions)
     if report.has_errors:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds)
+    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, names)
 
 
 def _add_block(

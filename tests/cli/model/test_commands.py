@@ -33,7 +33,7 @@ class TestCheck:
         result = run("check", file)
 
         assert result.exit_code == 1
-        assert f"{file}:125:11: error HG-M202: unknown role `guest`\n" in result.output
+        assert f"{file}:125:11: error HG-M202: unknown role `guest`; choose from `owner`" in result.output
 
     def test_model_check_exits_with_0_for_warnings(self, file: Path) -> None:
         file.write_text(SMALL.replace("setting.strict is false, ", ""))
@@ -89,3 +89,17 @@ class TestDocs:
         file.write_text("model: small\n")
 
         assert run("document", file).exit_code == 1
+
+    def test_model_document_names_a_folder_that_does_not_exist(self, tmp_path: Path) -> None:
+        result = run("document", "names", "--output-file", tmp_path / "none" / "x.md")
+
+        assert result.exit_code == 2
+        assert (
+            result.output == f"headgate: there is no folder `{tmp_path}/none`; create the folder, or correct the path\n"
+        )
+
+    def test_model_document_does_not_write_to_a_folder(self, tmp_path: Path) -> None:
+        result = run("document", "names", "--output-file", tmp_path)
+
+        assert result.exit_code == 2
+        assert result.output == f"headgate: `{tmp_path}` is a folder; add the name of a file to the path\n"

@@ -83,3 +83,32 @@ class TestTheCommand:
 
         assert code == 1
         assert lines[0].startswith("headgate: ")
+
+
+DENIED = {**CASE, "given": [], "expect": "deny"}
+SLIP = {**DENIED, "id": "OWN-2", "ask": {"actor": "m", "action": "add_stream", "resource": "L", "with": {}}}
+
+
+class TestDenials:
+    def engine(self, folder: Path, *cases: object, options: tuple[str, ...] = ()) -> list[str]:
+        (folder / "cases" / "nekt.jsonl").write_text("\n" + "".join(json.dumps(case) + "\n" for case in cases))
+        return CliRunner().invoke(app, ["model", "test", str(folder), *options]).output.splitlines()
+
+    def test_a_denial_that_a_small_change_flips_is_not_reported(self, folder: Path) -> None:
+        assert self.engine(folder, DENIED)[-1] == "1 passed, 0 failed"
+        assert "denials" not in " ".join(self.engine(folder, DENIED))
+
+    def test_denials_that_no_small_change_flips_are_counted(self, folder: Path) -> None:
+        assert self.engine(folder, DENIED, SLIP)[-2:] == [
+            "denials that no small change of the world turns into an allow: 1; list them with `--denials`",
+            "2 passed, 0 failed",
+        ]
+
+    def test_denials_that_no_small_change_flips_are_listed_with_their_lines(self, folder: Path) -> None:
+        lines = self.engine(folder, DENIED, SLIP, options=("--denials",))
+
+        assert lines[-3:] == [
+            f"{folder}/cases/nekt.jsonl:3: warning: OWN-2: no small change of the world turns this denial into an allow",
+            "denials that no small change of the world turns into an allow: 1",
+            "2 passed, 0 failed",
+        ]

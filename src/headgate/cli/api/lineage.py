@@ -8,6 +8,7 @@ import typer
 
 from headgate.cli.client import every, send_request
 from headgate.cli.command_groups import add_command_group
+from headgate.cli.errors import ApiError, describe_unwritable
 from headgate.cli.options import OutputFile, OutputMode
 from headgate.cli.output import print_table, say, write_json
 
@@ -47,8 +48,11 @@ def export_lineage(output_file: OutputFile = None, pipeline: Pipeline = None) ->
         for line in lines:
             say(line)
     else:
-        with output_file.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
+        try:
+            with output_file.open("w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
+        except OSError as error:
+            raise ApiError(describe_unwritable(output_file, error)) from None
 
 
 def _columns(step: Mapping[str, Any]) -> str:

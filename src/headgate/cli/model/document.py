@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.errors import describe_unreadable
+from headgate.cli.model.model_files import write_or_exit
 from headgate.cli.options import OutputFile
 from headgate.cli.output import fail, write_text
 
@@ -21,7 +22,7 @@ def write(
         str,
         typer.Argument(
             metavar="NAME|FILE",
-            help="a shipped model, a model file, `actions` (the vocabulary) or `mistakes` (of the checker)",
+            help="a shipped model, a model file, `actions` (the vocabulary), `names` (of attributes, relations and parameters) or `mistakes` (of the checker)",
         ),
     ],
     output_file: OutputFile = None,
@@ -43,11 +44,11 @@ def write(
     if output_file is None:
         write_text(page)
     else:
-        output_file.write_text(page, encoding="utf-8")
+        write_or_exit(output_file, page)
 
 
 def page_of(name: str) -> str:
-    """Return the page of a shipped model, a model file, the vocabulary, or the checker's mistakes.
+    """Return the page of a shipped model, a model file, the vocabulary, the declared names, or the checker's mistakes.
 
     Raises `ModelError` for its mistakes, and `OSError` or `UnicodeDecodeError` for a file that cannot be read.
     """
@@ -57,11 +58,14 @@ def page_of(name: str) -> str:
     from headgate.decision.conditions import CONDITIONS
     from headgate.model.docs import mistakes_page, model_page, vocabulary_page
     from headgate.model.load import load_model
+    from headgate.model.names_page import names_page
 
     if name == "mistakes":
         return mistakes_page()
     if name == "actions":
         return vocabulary_page(shipped_vocabulary())
+    if name == "names":
+        return names_page(shipped_vocabulary())
     shipped = files("headgate.model") / "models" / f"{name}.yaml"
     source = shipped if shipped.is_file() else Path(name)
     return model_page(load_model(source.read_text(encoding="utf-8"), shipped_vocabulary(), str(name), CONDITIONS))

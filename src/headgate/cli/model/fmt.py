@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.model.model_files import read_or_exit
+from headgate.cli.model.model_files import read_or_exit, write_or_exit
 from headgate.cli.output import fail, say
 
 
@@ -35,9 +35,9 @@ def format_files(
         fail(str(error))
         sys.exit(2)
     for file, text in changed.items():
-        say(f"{file} {'is not formatted' if check else 'was formatted'}")
         if not check:
-            file.write_text(text, encoding="utf-8")
+            write_or_exit(file, text)
+        say(f"{file} {'is not formatted' if check else 'was formatted'}")
     sys.exit(1 if check and changed else 0)
 
 

@@ -41,6 +41,7 @@ def run_folders(
     folders: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="scenario folders, each with `worlds` and `cases`")
     ],
+    *,
     engine: Annotated[Answering, typer.Option(help="the implementation that decides")] = Answering.ENGINE,
     entry: Annotated[
         Entry,
@@ -48,11 +49,19 @@ def run_folders(
             help="the interface of the questions: the decision core, or the HTTP API as the actor of the case"
         ),
     ] = Entry.CORE,
+    denials: Annotated[
+        bool,
+        typer.Option("--denials", help="list the denials that no small change of the world turns into an allow"),
+    ] = False,
     only: Annotated[
         str | None, typer.Option(metavar="ID", help="run only the case with this id, and explain its decision")
     ] = None,
 ) -> None:
-    """Run the cases of scenario folders. The exit code is 1 unless every decision is the expected one."""
+    """Run the cases of scenario folders. The exit code is 1 unless every decision is the expected one.
+
+    The command also counts the denials that pass whatever the world says: a slip in such a case would not be found. It tries
+    one assignment, one membership or one setting more, less or changed.
+    """
     systems = _systems(folders, _start(engine))
     with _asking(entry) as (asking, summary):
         results = [(system, tuple(_outcomes(system, only, asking))) for system in systems]
@@ -67,6 +76,8 @@ def run_folders(
     print_table(("folder", "system", "passed", "failed"), rows)
     passed, failed = _counts(everything)
     summary()
+    if entry is Entry.CORE and engine is Answering.ENGINE:
+        _report_denials(results, listed=denials)
     say(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
@@ -119,6 +130,23 @@ def _outcomes(system: "System", only: str | None, asking: "Asking") -> "Iterator
     cases = [case for case in system.cases if only in (None, case.id)]
     shown = track(cases, system.name, console=errors, transient=True, disable=not errors.is_terminal)
     return (run_case(system.world, case, asking) for case in shown)
+
+
+def _report_denials(results: "Sequence[tuple[System, Sequence[CaseOutcome]]]", *, listed: bool) -> None:
+    """Report the passed denials that do not depend on the world: their number, or each with the line of its case."""
+    from headgate.conformance.small_changes import depends_on_world
+
+    found = [
+        (system.file, outcome.case)
+        for system, outcomes in results
+        for outcome in outcomes
+        if outcome.passed and not depends_on_world(system.world, outcome.case)
+    ]
+    for file, case in found if listed else ():
+        say(f"{file}:{case.line}: warning: {case.id}: no small change of the world turns this denial into an allow")
+    if found:
+        hint = "" if listed else "; list them with `--denials`"
+        say(f"denials that no small change of the world turns into an allow: {len(found)}{hint}")
 
 
 def _counts(outcomes: "Sequence[CaseOutcome]") -> tuple[int, int]:

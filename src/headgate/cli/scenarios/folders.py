@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from headgate.conformance.language import Language, words_of
 from headgate.conformance.runner import ConformanceCase, read_case
 from headgate.conformance.world import World
 from headgate.conformance.world_builder import build
+from headgate.conformance.world_checker import check_world
 from headgate.control.kernel.log_follower import EngineFactory
 from headgate.control.kernel.parsing import InvalidDocumentError, entry
 from headgate.control.kernel.vocabulary import shipped_vocabulary
@@ -24,6 +25,15 @@ from headgate.model.model import Model
 _PACKAGE = files("headgate.model")
 
 
+class _WorldLoader(yaml.SafeLoader):
+    """A safe loader that reads `on` as the word, as model files do, and not as `true`."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (the loader's own attribute)
+        letter: [each for each in resolvers if letter not in "oO" or not each[0].endswith(":bool")]
+        for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class System:
     """The cases of one system in a folder, and the world in which each case begins."""
@@ -32,6 +42,11 @@ class System:
     name: str
     world: World
     cases: tuple[ConformanceCase, ...]
+
+    @property
+    def file(self) -> Path:
+        """The file of the cases."""
+        return self.folder / "cases" / f"{self.name}.jsonl"
 
 
 def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
@@ -51,8 +66,10 @@ def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
 
 
 def _world(path: Path, words: Language, start: EngineFactory) -> World:
+    text = _read(path)
+    check_world(text, str(path), words)
     try:
-        return build(entry(yaml.safe_load(_read(path))), words, start)
+        return build(entry(yaml.load(text, _WorldLoader)), words, start)  # noqa: S506 (a safe loader)
     except (InvalidDocumentError, yaml.YAMLError) as error:
         raise ScenarioError(f"{path}: {error}") from None
 
@@ -71,7 +88,7 @@ def _cases(path: Path) -> Iterator[ConformanceCase]:
     for number, line in enumerate(_read(path).split("\n"), 1):
         if line.strip():
             try:
-                case = read_case(entry(json.loads(line)), path.stem)
+                case = replace(read_case(entry(json.loads(line)), path.stem), line=number)
             except (InvalidDocumentError, json.JSONDecodeError) as error:
                 raise ScenarioError(f"{path}:{number}: {error}") from None
             if case.id in seen:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from headgate.model.check.context import CheckContext
+from headgate.model.check.names import check_conditions, check_relations, check_required
 from headgate.model.check.roles import check_held, check_includes, check_role_count
 from headgate.model.check.rules import (
     check_derived,
@@ -14,6 +15,7 @@ from headgate.model.check.rules import (
     check_repeated,
     check_spread,
 )
+from headgate.model.check.subjects import check_member_chains, check_subject_types
 from headgate.model.check.types import check_settings, check_types, check_whens
 from headgate.model.check.whole_model import check_actions, check_assignable, check_discover, check_raising
 from headgate.model.diagnostics import DiagnosticReport
@@ -23,13 +25,13 @@ from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_parser import Node
 
 _STAGES: tuple[tuple[Callable[[CheckContext], None], ...], ...] = (
-    (check_types, check_includes, check_settings),
+    (check_types, check_includes, check_settings, check_subject_types),
     (check_whens, check_repeated, check_places, check_kinds),
-    (check_spread, check_derived),
+    (check_spread, check_derived, check_conditions, check_required, check_relations),
     (check_held, check_members),
     (check_needs, check_holders),
     (check_role_count, check_assignable, check_discover),
-    (check_actions, check_raising),
+    (check_actions, check_raising, check_member_chains),
 )
 """Checks by stage. A mistake of one stage would be found again by later stages, with other messages and places."""
 

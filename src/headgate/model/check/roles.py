@@ -60,11 +60,12 @@ def _unreachable(checking: CheckContext) -> list[str]:
 
 
 def _check_pair(checking: CheckContext, stronger: Role, weaker: Role, common: Types) -> None:
-    def note(path: Path, about: Role, what: str) -> None:
-        checking.note(DiagnosticCode.LOSES, path, "", about.name, role=stronger.name, other=weaker.name, what=what)
+    def note(path: Path, about: Role, what: str, fix: str) -> None:
+        checking.note(DiagnosticCode.LOSES, path, fix, about.name, role=stronger.name, other=weaker.name, what=what)
 
     if not set(stronger.when) <= set(weaker.when) and stronger.on & weaker.on:
-        note(("roles", stronger.name, "when"), weaker, f"its `when` has a condition that `{weaker.name}` does not have")
+        what = f"its `when` has a condition that `{weaker.name}` does not have"
+        note(("roles", stronger.name, "when"), weaker, what, f"remove the condition, or add it to `{weaker.name}`")
     for index, rule in enumerate(checking.model.spread):
         for origin in sorted(common & rule.origin if weaker.name in rule.roles else ()):
             lost = _not_reached(checking, stronger.name, rule, rule.role or weaker.name, origin)
@@ -73,6 +74,7 @@ def _check_pair(checking: CheckContext, stronger: Role, weaker: Role, common: Ty
                     ("spread", index, "roles"),
                     stronger,
                     f"does not spread from `{origin}` to {either_of(lost)} as `{weaker.name}` does",
+                    f"add `{stronger.name}` to the `roles` of this rule",
                 )
     for index, standing in enumerate(checking.model.standing):
         if key := _standing_list_without(standing, stronger, weaker):
@@ -80,6 +82,7 @@ def _check_pair(checking: CheckContext, stronger: Role, weaker: Role, common: Ty
                 ("standing", index, key),
                 stronger,
                 f"is missing from the `{key}` of a `standing` rule that has `{weaker.name}`",
+                f"add `{stronger.name}` to that list",
             )
 
 
