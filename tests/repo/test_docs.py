@@ -9,6 +9,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 ADRS = ROOT / "docs" / "adr"
+LANGUAGE = ROOT / "docs" / "model-language"
+INDEXED = (ADRS, LANGUAGE)
+"""Folders with an index of their own, which a test compares with the folder."""
 
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -115,8 +118,8 @@ class TestIndex:
 
         listed = {(index.parent / target).resolve() for target, _ in _LINK.findall(index.read_text())}
 
-        assert {path for path in DOCUMENTS if path.parent != ADRS and path != index} <= listed
-        assert ADRS / "README.md" in listed
+        assert {path for path in DOCUMENTS if path.parent not in INDEXED and path != index} <= listed
+        assert {folder / "README.md" for folder in INDEXED} <= listed
 
 
 class TestChangelog:

@@ -5,13 +5,16 @@ from collections.abc import Collection, Iterator
 from headgate.model.model import (
     AssignRule,
     Condition,
+    CustomRoles,
     MembershipRequirement,
     Model,
     PropagationRule,
+    RelationRole,
     RequiredRole,
     Requirement,
     When,
 )
+from headgate.model.parse_rules import SUBJECT_KINDS
 
 
 def type_words(model: Model, types: Collection[str]) -> str:
@@ -43,22 +46,75 @@ def condition_suffix(when: When) -> str:
     return f", while {' and '.join(describe_condition(term) for term in when)}" if when else ""
 
 
+def kind_words(model: Model, kinds: Collection[str]) -> str:
+    """Return the model's own words for kinds of subject; `any subject` for all kinds."""
+    return (
+        "any subject"
+        if frozenset(SUBJECT_KINDS) <= frozenset(kinds)
+        else join_names([model.local_name(k) for k in sorted(kinds)])
+    )
+
+
+def local_verb(model: Model, verb: str) -> str:
+    """Return a verb; if it creates a type, with the model's own word for the type: `create_database` as `create_layer`."""
+    prefix, _, type = verb.partition("create_")
+    return f"create_{model.local_name(type)}" if type and not prefix else verb
+
+
+def local_action(model: Model, action: str) -> str:
+    """Return an action with the model's own words for types: `lake.create_database` as `lake.create_layer`."""
+    type, _, verb = action.partition(".")
+    return f"{model.local_name(type)}.{local_verb(model, verb)}"
+
+
 def describe_spread(rule: PropagationRule, model: Model) -> str:
     """Return a sentence on how a rule spreads an assigned role to other resources."""
-    start = f"{roles(rule.roles, model)} on {type_words(model, rule.origin)}"
     gives = f"`{rule.role}`" if rule.role else "the same role"
-    if rule.up:
-        beyond = f" and on everything below it{_only(rule, model)}" if rule.within else ", and spreads no further"
-        return f"{start}: {gives} on its {model.local_name(rule.up)}{beyond}{condition_suffix(rule.when)}"
+    where = _describe_up(rule, rule.up, model) if rule.up else _describe_down(rule, model)
+    return (
+        f"{roles(rule.roles, model)} on {type_words(model, rule.origin)}: {gives} {where}{condition_suffix(rule.when)}"
+    )
+
+
+def _describe_up(rule: PropagationRule, up: str, model: Model) -> str:
+    """Return the place that a rule with `up` reaches: the nearest resource of that type, or resources below it."""
+    top = model.local_name(up)
+    place = f"its nearest {top}, or itself if it is one" if up in rule.origin else f"its {top}"
+    if not rule.within:
+        only = "" if rule.to is None else f", if that is one of {type_words(model, rule.to)}"
+        return f"on {place}{only}, and no further"
+    if rule.to is None:
+        return f"on {place}, and on everything below that {top}"
+    inner = type_words(model, rule.to - {up})
+    return f"on {place}, and on each {inner} below that {top}" if up in rule.to else f"on each {inner} below {place}"
+
+
+def _describe_down(rule: PropagationRule, model: Model) -> str:
     if rule.along:
-        there = f"whose relation `{rule.along}` names that resource or one below it"
-        return f"{start}: {gives} on {type_words(model, rule.to or model.types)} {there}{condition_suffix(rule.when)}"
-    below = f"on each {type_words(model, rule.to)} below" if rule.to is not None else "on everything below"
-    return f"{start}: {gives} {below}{condition_suffix(rule.when)}"
+        targets = "everything" if rule.to is None else type_words(model, rule.to)
+        return f"on {targets} whose relation `{rule.along}` names that resource or one below it"
+    return "on everything below" if rule.to is None else f"on each {type_words(model, rule.to)} below"
 
 
-def _only(rule: PropagationRule, model: Model) -> str:
-    return "" if rule.to is None else f" that is {type_words(model, rule.to)}"
+def describe_relation_role(rule: RelationRole, model: Model) -> str:
+    """Return a sentence on the role of the principal that a relation names."""
+    named = (
+        "its creator" if rule.relation == "created_by" else f"the principal that its relation `{rule.relation}` names"
+    )
+    return f"{type_words(model, rule.to)}: {named} holds `{rule.role}` on it"
+
+
+def describe_custom_roles(rule: CustomRoles, model: Model) -> str:
+    """Return the sentences on the roles that organizations may define."""
+    replaced = (
+        f" While that is so, {roles(rule.replaces, model)} have no effect there, except as custom roles of these names."
+        if rule.replaces
+        else ""
+    )
+    return (
+        f"Organizations may define custom roles, composed of {roles(rule.of, model)}, to be assigned on "
+        f"{type_words(model, rule.on)} to {kind_words(model, rule.to)}{condition_suffix(rule.when)}.{replaced}"
+    )
 
 
 def describe_alternative(way: Requirement) -> str:
@@ -75,7 +131,7 @@ def _needed(needed: RequiredRole) -> str:
 def format_membership_requirement(rule: MembershipRequirement, model: Model) -> str:
     """Return a sentence on which subjects' assignments count."""
     exempt = f", except assignments of {roles(rule.exempt, model)}" if rule.exempt else ""
-    kinds = join_names(sorted(rule.kinds))
+    kinds = kind_words(model, rule.kinds)
     place = type_words(model, {rule.on})
     return (
         f"Below {place}, for {kinds}: only if the subject has one of {roles(rule.roles, model)} on the {place}{exempt}"
@@ -88,7 +144,7 @@ def format_assign_rule(rule: AssignRule, model: Model) -> tuple[str, ...]:
         " ".join(_assigner(rule, model)),
         join_names([roles(rule.roles, model), *(["custom roles"] if rule.custom else [])]),
         type_words(model, rule.on),
-        join_names(sorted(rule.to & _kinds(rule, model))),
+        kind_words(model, rule.to & _kinds(rule, model)),
         join_names([verb for verb in ("add", "change", "remove") if verb in rule.verbs]),
         condition_suffix(rule.when).removeprefix(", while ") or "-",
     )

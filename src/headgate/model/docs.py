@@ -6,14 +6,20 @@ from collections.abc import Collection, Iterator
 from headgate.model.describe import (
     condition_suffix,
     describe_alternative,
+    describe_custom_roles,
+    describe_relation_role,
     describe_spread,
     format_assign_rule,
     format_membership_requirement,
     join_names,
+    kind_words,
+    local_action,
+    local_verb,
     roles,
     type_words,
 )
 from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.diagram import draw_propagation
 from headgate.model.markdown import table as _table
 from headgate.model.model import Model, Role
 from headgate.model.vocabulary import Vocabulary
@@ -23,7 +29,9 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 
 def model_page(model: Model) -> str:
     """Return the model as a page in Markdown."""
-    parts = (_head, _types, _switches, _roles, _matrix, _spread, _render_derived, _needs, _assign, _rest)
+    parts = (
+        _head, _types, _switches, _roles, _matrix, _members, _spread, _render_derived, _needs, _parameters, _assign, _standing,
+        _automatic, _bridges, _discover)  # fmt: skip
     return "\n".join(line for part in parts for line in part(model)).rstrip() + "\n"
 
 
@@ -67,6 +75,8 @@ def _head(model: Model) -> Iterator[str]:
     yield ""
     yield f"Version {model.version}. Written by `headgate model document {model.name}` from the model file; do not edit this page."
     yield ""
+    yield "Types are written in the model's own words, also in the names of actions. In a model file, write the type of the tree."
+    yield ""
 
 
 def _types(model: Model) -> Iterator[str]:
@@ -80,7 +90,14 @@ def _types(model: Model) -> Iterator[str]:
         )
         for each in model.types.values()
     ]
-    yield from _table(("word in this model", "type", "parents", "note"), rows)
+    yield from _table(("word in this model", "type of the tree", "parents", "note"), rows)
+    declared = [each for each in model.types.values() if each.attributes or each.relations]
+    if declared:
+        yield from ("Attributes and relations that the model declares besides those of Headgate:", "")
+        yield from _table(
+            ("type", "attributes", "relations"),
+            [(each.word, _code(each.attributes), _code(each.relations)) for each in declared],
+        )
 
 
 def _switches(model: Model) -> Iterator[str]:
@@ -106,17 +123,17 @@ def _roles(model: Model) -> Iterator[str]:
         (
             f"`{each.name}`",
             type_words(model, each.on) if each.on else "not assigned",
-            join_names(sorted(each.to)) if each.on else "-",
+            kind_words(model, each.to) if each.on else "-",
             roles(each.closure - {each.name}, model) if len(each.closure) > 1 else "-",
             condition_suffix(each.when).removeprefix(", while ") or "-",
         )
         for each in model.roles.values()
     ]
     yield from _table(("role", "assigned on", "to", "includes", "counts only while"), rows)
+    if any(each.when for each in model.roles.values()):
+        yield from ("The condition of a role is read on the resource where the role is assigned.", "")
     if model.custom_roles:
-        custom = model.custom_roles
-        yield f"Organizations may define custom roles, composed of {roles(custom.of, model)}, on {type_words(model, custom.on)}{condition_suffix(custom.when)}."
-        yield ""
+        yield from (describe_custom_roles(model.custom_roles, model), "")
 
 
 def _matrix(model: Model) -> Iterator[str]:
@@ -131,7 +148,7 @@ def _matrix(model: Model) -> Iterator[str]:
         columns = _columns(model, types[0])
         if columns:
             yield from (f"### {type_words(model, types)}", "")
-            rows = [(f"`{verb}`", *_ticks(columns, f"{types[0]}.{verb}")) for verb in verbs]
+            rows = [(f"`{local_verb(model, verb)}`", *_ticks(columns, f"{types[0]}.{verb}")) for verb in verbs]
             yield from _table(("", *(f"`{each.name}`" for each in columns)), rows)
 
 
@@ -156,21 +173,54 @@ def _ticks(columns: Collection[Role], action: str) -> Iterator[str]:
     return ("yes" if action in each.actions else "" for each in columns)
 
 
+def _members(model: Model) -> Iterator[str]:
+    yield from ("## Members", "")
+    if "group" in model.types:
+        group = model.local_name("group")
+        yield f"- A member of a {group} also has the roles that are assigned to the {group}."
+    if model.members:
+        types = " or ".join(model.local_name(each) for each in model.types if each in model.members)
+        yield f"- A principal with any role on a {types}, assigned directly or through a group, is a member of that {types},"
+        yield f"  and also has the roles that are assigned to the {types}. This is one step: the members of a member are not members."
+    if not (model.members or "group" in model.types):
+        yield "None."
+    yield ""
+
+
 def _spread(model: Model) -> Iterator[str]:
-    yield from (
-        "## How roles spread",
-        "",
-        "An assignment gives its role on the resource where it is made, and also:",
-        "",
-    )
-    yield from (f"- {describe_spread(rule, model)}" for rule in model.spread)
-    yield from (
-        f"- {type_words(model, rule.to)}: the principal that its relation `{rule.relation}` names holds `{rule.role}` on it"
-        for rule in model.named_in
-    )
+    sentences = [
+        *(describe_spread(rule, model) for rule in model.spread),
+        *(describe_relation_role(rule, model) for rule in model.named_in),
+    ]
+    yield from ("## How roles spread", "")
+    if sentences:
+        yield from ("An assignment gives its role on the resource where it is made, and also:", "")
+        yield from (f"{number}. {sentence}" for number, sentence in enumerate(sentences, 1))
+        yield ""
     if model.lineage:
-        yield f"- a resource also counts as below the resources that its relation {join_names([f'`{each}`' for each in model.lineage])} names"
-    yield from ("", "Assignments have no other effect.", "")
+        yield f"A resource is also below the resources that its relation {_either(model.lineage)} names."
+        yield ""
+    if any(rule.when for rule in model.spread):
+        yield from ("The condition of a rule is read on the resource that the rule reaches.", "")
+    yield from _diagram(model)
+    yield "Assignments have no other effect, and a role that a rule gives does not spread again."
+    yield ""
+
+
+def _diagram(model: Model) -> Iterator[str]:
+    lines = list(draw_propagation(model))
+    if lines:
+        yield "The diagram shows these sentences by number. A solid arrow goes to everything below as well, a dotted one only to the"
+        yield "types at its end; a line without an arrow joins a type to its parent. The roles of a sentence are written once at each type."
+        yield from ("", *lines, "")
+
+
+def _code(names: Collection[str]) -> str:
+    return join_names([f"`{each}`" for each in names]) if names else "-"
+
+
+def _either(names: Collection[str]) -> str:
+    return " or ".join(f"`{each}`" for each in names)
 
 
 def _render_derived(model: Model) -> Iterator[str]:
@@ -179,47 +229,88 @@ def _render_derived(model: Model) -> Iterator[str]:
         yield from ("None.", "")
         return
     for rule in dict.fromkeys(model.derived.values()):
-        types = [type for type, each in model.derived.items() if each == rule]
-        over, empty = join_names([f"`{r}`" for r in rule.weakest_over]), join_names([f"`{r}`" for r in rule.when_empty])
-        yield f"- {type_words(model, types)}: a principal holds exactly the roles that it holds on every resource named by an enabled edge of {over}, so the weakest decides. If there is no such edge, the resources that {empty} names decide; if there are none of these either, the principal holds no role"
-    yield ""
+        types = type_words(model, [type for type, each in model.derived.items() if each == rule])
+        over, empty = _either(rule.weakest_over), _either(rule.when_empty)
+        yield f"- {types}: a principal holds the roles that it holds on every resource that an enabled edge of {over} names, so the weakest decides."
+        if empty:
+            yield f"  Without an enabled edge, the resources that {empty} names decide; without these, no role is derived."
+        else:
+            yield "  Without an enabled edge, no role is derived."
+    yield from ("", "Roles that spread to these resources count as well.", "")
 
 
 def _needs(model: Model) -> Iterator[str]:
-    yield from (
-        "## Requirements of actions",
-        "",
-        "A caller must meet one of the alternatives of an action and, if any role gives the action, also hold such a role.",
-        "",
-    )
+    yield from ("## Requirements of actions", "")
+    if not model.needs:
+        yield from ("None.", "")
+        return
+    yield "A caller must meet one of the alternatives of an action and, if any role gives the action, also hold such a role."
+    yield "`self` is the resource itself, `parent` its parent; `self.x` and `parent.x` are the resources that the relation or attribute"
+    yield "`x` names, `with.x` those that the call names. `each` allows that there are none."
+    yield ""
     rows = [
-        (f"`{action}`", " **or** ".join(describe_alternative(way) for way in ways))
+        (f"`{local_action(model, action)}`", " **or** ".join(describe_alternative(way) for way in ways))
         for action, ways in model.needs.items()
     ]
     yield from _table(("action", "requires"), rows)
 
 
+def _parameters(model: Model) -> Iterator[str]:
+    if model.parameters:
+        yield from (
+            "## Parameters",
+            "",
+            "Parameters that a policy enforcement point of the organization passes with a question:",
+            "",
+        )
+        rows = [(f"`{local_action(model, each)}`", _code(names)) for each, names in model.parameters.items()]
+        yield from _table(("action", "parameters"), rows)
+
+
 def _assign(model: Model) -> Iterator[str]:
     yield from ("## Assign rules", "")
+    if not model.assign:
+        yield from ("None: no caller can assign a role.", "")
+        return
     rows = [format_assign_rule(rule, model) for rule in model.assign]
     yield from _table(("a holder of", "assigns roles", "on", "to", "may", "while"), rows)
 
 
-def _rest(model: Model) -> Iterator[str]:
+def _standing(model: Model) -> Iterator[str]:
     yield from ("## Assignments that count", "")
     yield from (f"- {format_membership_requirement(rule, model)}" for rule in model.standing)
     if not model.standing:
-        yield "- all"
-    yield from ("", "## Automatic assignments", "")
+        yield "All."
+    yield ""
+
+
+def _automatic(model: Model) -> Iterator[str]:
+    yield from ("## Automatic assignments", "")
     yield from (
         f"- {type_words(model, each.types)}: its creator is assigned `{each.role}` on it" for each in model.creators
     )
     if model.newcomer:
-        yield f"- a user who joins without an invitation is assigned `{model.newcomer}` on the organization"
+        organization = model.local_name("organization")
+        yield f"- a user who joins without an invitation is assigned `{model.newcomer}` on the {organization}"
     for scope, given in model.scopes.items():
-        yield f"- a new service principal of scope `{scope}` is assigned {join_names([f'`{role}` on its {model.local_name(type)}' for type, role in given.items()])}"
-    for bridge in model.bridges:
-        yield f"- `{bridge.role}` gives {join_names([f'`{a}`' for a in sorted(bridge.actions)])} on the resources that its relation `{bridge.relation}` names, under any model"
-    if not (model.creators or model.newcomer or model.scopes or model.bridges):
-        yield "- none"
+        places = join_names([f"`{role}` on its {model.local_name(type)}" for type, role in given.items()])
+        yield f"- a new {model.local_name('service_principal')} of scope `{scope}` is assigned {places}"
+    if not (model.creators or model.newcomer or model.scopes):
+        yield "None."
     yield ""
+
+
+def _bridges(model: Model) -> Iterator[str]:
+    yield from ("## Access to resources of other models", "")
+    for bridge in model.bridges:
+        actions = join_names([f"`{local_action(model, each)}`" for each in sorted(bridge.actions)])
+        yield f"- `{bridge.role}` on a resource gives {actions} on the resources that its relation `{bridge.relation}` names, under any model"
+    if not model.bridges:
+        yield "None."
+    yield ""
+
+
+def _discover(model: Model) -> Iterator[str]:
+    yield from ("## Discovery", "")
+    allowed = f"`{model.discover}`" if model.discover else "any action"
+    yield f"A caller may know that a resource exists if the caller may perform {allowed} on it."
