@@ -46,7 +46,17 @@ class Broken(NamedTuple):
 
 
 MESSAGES = {each.message for each in DiagnosticCode}
-BROKEN = [Broken(**entry) for entry in yaml.safe_load((HERE / "mistakes.yaml").read_text())]
+BROKEN = [
+    *(Broken(**entry) for entry in yaml.safe_load((HERE / "mistakes.yaml").read_text())),
+    Broken(
+        "too many roles",
+        "HG-M111",
+        "22:3",
+        "the model has `509` roles; remove roles until there are at most `500`",
+        "\nroles:\n",
+        "\nroles:\n" + "".join(f"  r{number}: {{on: [table]}}\n" for number in range(500)),
+    ),
+]
 
 
 def told(text: str, file: str = "m.yaml") -> tuple[Diagnostic, ...]:

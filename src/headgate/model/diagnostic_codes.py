@@ -81,14 +81,21 @@ class DiagnosticCode(Enum):
         "The second one has no effect and may be a slip.",
     )
 
+    UNKNOWN_LANGUAGE = (
+        "HG-M110",
+        "version `{word}` of the model language is unknown; write a version up to `{newest}`, or upgrade Headgate",
+        "`language` names the version of the model language in which the file is written.",
+    )
+    TOO_MANY_ROLES = (
+        "HG-M111",
+        "the model has `{count}` roles; remove roles until there are at most `{most}`",
+        "The limit bounds the time in which a file is checked.",
+    )
+
     UNKNOWN_TYPE = (
         "HG-M201",
         "unknown type `{word}`",
-        (
-            "The keys of `types`, and the types of a bridge's actions, are types of the vocabulary, `actions.yaml`. Everywhere "
-            "else, use types that `types` lists; `under` may also name `deployment`. Use the vocabulary's name of a type, not the "
-            "model's own word for it (`as`)."
-        ),
+        "The keys of `types`, and the types of a bridge's actions, are types of the vocabulary, `actions.yaml`. Everywhere else, use types that `types` lists; `under` may also name `deployment`. Use the vocabulary's name of a type, not the model's own word for it (`as`).",
     )
     UNKNOWN_ROLE = ("HG-M202", "unknown role `{word}`", "The section `roles` defines no role of this name.")
     UNKNOWN_ACTION = (
@@ -119,11 +126,7 @@ class DiagnosticCode(Enum):
     UNKNOWN_PLACE = (
         "HG-M209",
         "unknown place `{word}`",
-        (
-            "A role is required on `self`, on `parent`, on the resources that a relation of them names (`self.cluster`, "
-            "`parent.cluster`), or on the resources that a parameter of the question names (`with.cluster`). With `each` before "
-            "it (`each with.cluster`) the relation or parameter may name no resource."
-        ),
+        "A role is required on `self`, on `parent`, on the resources that a relation of them names (`self.cluster`, `parent.cluster`), or on the resources that a parameter of the question names (`with.cluster`). With `each` before it (`each with.cluster`) the relation or parameter may name no resource.",
     )
     UNKNOWN_ATTRIBUTE = (
         "HG-M210",

@@ -9,9 +9,13 @@ from typing import Protocol
 from typing_extensions import override
 
 from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.language_versions import NEWEST, severity_of
 
 _NEAR = 0.7
 """The similarity, from 0 to 1, from which a word counts as a misspelling of another."""
+
+_MOST_SHOWN = 100
+"""The most mistakes that an error lists."""
 
 _LISTED = 12
 """The largest number of names that a suggestion lists."""
@@ -41,12 +45,13 @@ class Diagnostic:
     mistake: DiagnosticCode
     message: str
     suggestion: str = ""
+    severity: str = "error"
 
     @override
     def __str__(self) -> str:
         """Return file, place, severity, code, message and suggestion in one line."""
         hint = f"; {self.suggestion}" if self.suggestion else ""
-        kind = f"{self.mistake.severity} {self.mistake.code}"
+        kind = f"{self.severity} {self.mistake.code}"
         return f"{self.file}:{self.line}:{self.column}: {kind}: {self.message}{hint}"
 
 
@@ -55,14 +60,18 @@ class ModelError(Exception):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n".join(str(each) for each in self.diagnostics))
+        shown = [str(each) for each in self.diagnostics[:_MOST_SHOWN]]
+        more = len(self.diagnostics) - len(shown)
+        super().__init__("\n".join((*shown, f"and {more} more mistakes") if more else shown))
 
 
 class DiagnosticReport:
     """Collects the diagnostics of one file while it is parsed and checked."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, language: int = NEWEST) -> None:
+        """`language` is the version of the model language in which the file is written."""
         self._file = file
+        self.language = language
         self._found: list[tuple[str, Diagnostic]] = []
 
     def add(self, mistake: DiagnosticCode, at: Mark, suggestion: str = "", about: str = "", /, **words: str) -> None:
@@ -71,7 +80,8 @@ class DiagnosticReport:
         Mistakes of one kind with the same `about` (default: the message) are reported as one diagnostic.
         """
         message = mistake.message.format(**words)
-        found = Diagnostic(self._file, at.line, at.column, mistake, message, suggestion)
+        severity = severity_of(mistake, self.language)
+        found = Diagnostic(self._file, at.line, at.column, mistake, message, suggestion, severity)
         self._found.append((about or message, found))
 
     def unknown(
@@ -99,7 +109,7 @@ class DiagnosticReport:
     @property
     def has_errors(self) -> bool:
         """Whether an error was added, and not only warnings."""
-        return any(found.mistake.severity == "error" for _, found in self._found)
+        return any(found.severity == "error" for _, found in self._found)
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return the diagnostics in the order of the file, deduplicated so that one slip is one diagnostic.

@@ -9,19 +9,21 @@ from collections.abc import Collection
 
 from headgate.model.check.check import check
 from headgate.model.diagnostics import Diagnostic, DiagnosticReport, ModelError
+from headgate.model.language_versions import NEWEST
 from headgate.model.model import Model
-from headgate.model.parse_model import read_model
+from headgate.model.parse_model import read_language, read_model
 from headgate.model.reader import Reader
 from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_parser import parse_yaml
 
 
-def load_model(text: str, actions: Vocabulary, file: str, conditions: Collection[str]) -> Model:
+def load_model(text: str, actions: Vocabulary, file: str, conditions: Collection[str], language: int = NEWEST) -> Model:
     """Return the model of a file's text; `conditions` are the names of conditions that a `when` may use.
 
-    Raises `ModelError` with all diagnostics if one of them is an error; warnings alone do not prevent loading.
+    `language` is the version of the model language of a file that names none. Raises `ModelError` with all diagnostics if one of
+    them is an error; warnings alone do not prevent loading.
     """
-    report = DiagnosticReport(file)
+    report = DiagnosticReport(file, language)
     model = _read(text, actions, report, conditions)
     if model is None or report.has_errors:
         raise ModelError(report.diagnostics())
@@ -39,6 +41,7 @@ def _read(text: str, actions: Vocabulary, report: DiagnosticReport, conditions: 
     document = parse_yaml(text, report)
     if document is None or report.has_errors:
         return None
+    read_language(document, report)
     hash = hashlib.sha256(text.encode()).hexdigest()
     model = read_model(document, Reader(report), actions, conditions, hash)
     if model is not None and not report.has_errors:

@@ -7,6 +7,8 @@ consistent with each other.
 from collections.abc import Collection, Iterator, Mapping
 
 from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.diagnostics import DiagnosticReport
+from headgate.model.language_versions import NEWEST
 from headgate.model.model import Model, Setting, Type
 from headgate.model.parse_rules import RuleParser
 from headgate.model.reader import Reader, Value
@@ -24,11 +26,26 @@ _EXAMPLES = {
 }
 """The content of an entry of each section that must be a mapping with entries."""
 
+MOST_ROLES = 500
+"""The most roles of a model: the time of a check grows with the square of their number."""
+
 _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
     "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
-    "newcomer", "discover", "bridges", "members", "scopes", "parameters",
+    "newcomer", "discover", "bridges", "members", "scopes", "parameters", "language",
 )  # fmt: skip
+
+
+def read_language(document: Node, report: DiagnosticReport) -> None:
+    """Set the language version of the report to that which the file names, if it names one."""
+    values = {key.value: value for key, value in document.entries} if isinstance(document, MapNode) else {}
+    value = values.get("language")
+    if value is None:
+        return
+    version = Reader(report).number(value)
+    if version > NEWEST:
+        report.add(DiagnosticCode.UNKNOWN_LANGUAGE, value, word=str(version), newest=str(NEWEST))
+    report.language = version or report.language
 
 
 def read_model(
@@ -43,6 +60,10 @@ def read_model(
     types = dict(_types(read, parts["types"], vocabulary))
     settings = dict(_settings(read, parts.get("settings"), types))
     roles = tuple(key.value for key, _ in read.entries(parts["roles"]))
+    if len(roles) > MOST_ROLES:
+        count, most = str(len(roles)), str(MOST_ROLES)
+        read.report.add(DiagnosticCode.TOO_MANY_ROLES, parts["roles"], count=count, most=most)
+        return None
     return RuleParser(read, parts, vocabulary, conditions, types, settings, roles).parse(hash)
 
 

@@ -8,6 +8,7 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.diagnostics import ModelError
+from headgate.model.language_versions import FIRST
 from tests.control.models.model_files import harbour
 from tests.fakes.store import FakeStores
 
@@ -29,10 +30,10 @@ def test_the_library_finds_a_stored_source_by_its_hash(stores: FakeStores) -> No
     assert ModelLibrary(stores).find("0" * 64) is None
 
 
-def test_the_library_finds_a_loaded_model_before_its_source_is_stored() -> None:
+def test_the_library_finds_an_added_model_before_its_source_is_stored() -> None:
     library = ModelLibrary(FakeStores())
 
-    assert library.load(harbour(1), "harbour.yaml") == ONE
+    library.add(ONE)
     assert library.find(ONE.model.hash) == ONE
 
 
@@ -69,3 +70,15 @@ def test_a_source_with_mistakes_is_no_model() -> None:
     assert not is_model(wrong)
     with pytest.raises(ModelError, match=r"harbour\.yaml:"):
         load_source(wrong, "harbour.yaml")
+
+
+def test_a_stored_model_with_a_mistake_of_a_later_language_version_is_found(stores: FakeStores) -> None:
+    source = harbour(1) + "\nneeds:\n  table.select:\n    - when: self.knid is grain\n"
+    stored = load_source(source, "harbour.yaml", FIRST)
+    stores.log(ROOT).put_document(stored.document)
+
+    found = ModelLibrary(stores).find(stored.model.hash)
+    assert found is not None
+    assert found.model.needs["table.select"][0].when[0].name == "knid"
+    with pytest.raises(ModelError, match="HG-M210"):
+        load_source(source, "harbour.yaml")

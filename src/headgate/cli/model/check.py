@@ -28,7 +28,7 @@ def check_files(
     found = [each for file in files for each in _diagnosed(file)]
     for each in found:
         say(str(each))
-    errors = sum(each.mistake.severity == "error" for each in found)
+    errors = sum(each.severity == "error" for each in found)
     say(f"{len(files)} checked, {errors} errors, {len(found) - errors} warnings")
     sys.exit(1 if errors else 0)
 

@@ -11,6 +11,7 @@ from headgate.decision.conditions import CONDITIONS
 from headgate.decision.context import Models
 from headgate.facts.snapshot import Snapshot
 from headgate.model.diagnostics import ModelError
+from headgate.model.language_versions import FIRST, NEWEST
 from headgate.model.load import load_model
 
 MAX_SOURCE: Final = 262_144
@@ -21,15 +22,18 @@ _MOST_LOADED: Final = 128
 
 
 @lru_cache(maxsize=_MOST_LOADED)
-def load_source(source: str, file: str) -> SourcedModel:
-    """Return the model of a source; `file` is its name in diagnostics. Raises `ModelError` with all mistakes."""
-    return SourcedModel(load_model(source, shipped_vocabulary(), file, CONDITIONS), source)
+def load_source(source: str, file: str, language: int = NEWEST) -> SourcedModel:
+    """Return the model of a source; `file` is its name in diagnostics. Raises `ModelError` with all mistakes.
+
+    `language` is the version of the model language of a source that names none.
+    """
+    return SourcedModel(load_model(source, shipped_vocabulary(), file, CONDITIONS, language), source)
 
 
 def is_model(source: str) -> bool:
     """Whether a text is the source of a valid model."""
     try:
-        load_source(source, "model.yaml")
+        load_source(source, "model.yaml", FIRST)
     except ModelError:
         return False
     return True
@@ -42,13 +46,6 @@ class ModelLibrary:
         self._stores = stores
         self._found: dict[str, SourcedModel] = {}
 
-    def load(self, source: str, file: str) -> SourcedModel:
-        """Return the model of a source, which may not be stored yet; the entry that puts it in force stores it.
-
-        `file` is its name in diagnostics. Raises `ModelError` with all mistakes.
-        """
-        return self.add(load_source(source, file))
-
     def add(self, model: SourcedModel) -> SourcedModel:
         """Return the model, which the library finds from now on, before its source is stored."""
         return self._found.setdefault(model.model.hash, model)
@@ -60,7 +57,9 @@ class ModelLibrary:
             stored = self._stores.find(MODEL_SOURCE, hash)
             if stored is None:
                 return None
-            found = self.load(str(stored[1]["source"]), f"{stored[1]['name']}.yaml")
+            # Mistakes that later versions of the language report do not stop a model that was installed before.
+            source, file = str(stored[1]["source"]), f"{stored[1]['name']}.yaml"
+            found = self.add(load_source(source, file, FIRST))
         return found if found.model.hash == hash else None
 
     def in_force(self, facts: Snapshot) -> Models:
