@@ -18,11 +18,10 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RoleAssigned
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.facts.snapshot import Snapshot
-from headgate.model.model import AssignRule, Model, PropagationRule, Role
-from tests.fakes.generated_histories import BEGUN, ROOT, USERS, histories, questions
+from headgate.model.model import Model
 from tests.fakes.generated_histories import NOW as TIMES
-from tests.fakes.generated_models import KINDS, ROLES, TYPES, model_sets
+from tests.fakes.generated_histories import ROOT, histories, questions, state_with_a_boss
+from tests.fakes.generated_models import model_sets, with_a_boss
 
 several = settings(
     max_examples=20,
@@ -31,39 +30,6 @@ several = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
-BOSS = "boss"
-
-
-def with_a_boss(model: Model) -> Model:
-    """Return the model with a role that may assign every role everywhere; without it, most models have no approver of a fix."""
-    boss = Role(BOSS, frozenset({ROOT_TYPE}), frozenset(KINDS), frozenset({BOSS}), frozenset(), frozenset(_MANY))
-    everything = AssignRule(
-        holder=(BOSS,),
-        on_subject=(),
-        roles=frozenset(ROLES),
-        custom=True,
-        on=frozenset(TYPES),
-        to=frozenset(KINDS),
-        verbs=frozenset({"add"}),
-    )
-    return replace(
-        model,
-        roles={**model.roles, BOSS: boss},
-        spread=(*model.spread, PropagationRule(frozenset({BOSS}), frozenset({ROOT_TYPE}))),
-        assign=(*model.assign, everything),
-        standing=tuple(replace(rule, exempt=rule.exempt | {BOSS}) for rule in model.standing),
-    )
-
-
-ROOT_TYPE = "organization"
-_MANY = tuple(f"none.such_{number}" for number in range(50))
-"""Many actions for the role, so that a fix assigns it only if no other role suffices."""
-
-
-def state(batches: list[list[Change]], models: Mapping[str, Model]) -> Snapshot:
-    facts = fold(BEGUN, (change for batch in batches for change in batch), 1)
-    bosses = (RoleAssigned(USERS[1], BOSS, ROOT, name, reason=name) for name in models)
-    return fold(facts, bosses if USERS[1] in facts.principals else (), 1)
 
 
 def users_who_may_give(answers: Answers, given: RoleAssigned, now: float) -> Iterator[PrincipalId]:
@@ -119,7 +85,7 @@ GENERATED = given(
 def test_every_fix_is_sufficient_minimal_and_names_exactly_its_approvers(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
-    answers = Reference(models, state(batches, models))
+    answers = Reference(models, state_with_a_boss(batches, models))
     for question in several_questions:
         for fix in fixes.find_fixes(Engine(models, answers.facts), question, now):
             changes = made(answers, fix)
@@ -143,7 +109,7 @@ def test_the_weakest_fix_is_no_stronger_than_any_single_sufficient_assignment(
         name: replace(model, spread=tuple(rule for rule in model.spread if not rule.up), members=frozenset())
         for name, model in models.items()
     }
-    answers = Reference(models, state(batches, models))
+    answers = Reference(models, state_with_a_boss(batches, models))
     for question in several_questions[:3]:
         if not answers.check(question, now).allowed:
             found = [
@@ -159,7 +125,7 @@ def test_the_weakest_fix_is_no_stronger_than_any_single_sufficient_assignment(
 def test_a_hidden_resource_is_explained_exactly_like_a_missing_one(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
-    facts = state(batches, models)
+    facts = state_with_a_boss(batches, models)
     for question in several_questions:
         explained = explain(models, facts, question, now)
         if not (explained.decision.allowed or explained.discoverable) and question.resource != ROOT:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
+from headgate.decision.types import Question
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment
@@ -30,7 +31,7 @@ class AssignRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require the privilege to add this role, and, if the change shortens an existing assignment, to remove it."""
         place = view.target(self.resource)
-        view.require_visible_subject(self.subject)
+        self._require_subject(view, place.id)
         model = resolve_role_model(view, self.role, place, self.model)
         view.require_action("assignment.add", place.id, role=self.role, subject=self.subject)
         if self.ends is not None and self.ends <= view.now:
@@ -43,6 +44,19 @@ class AssignRole:
         given = RoleAssigned(self.subject, self.role, place.id, model, view.actor, self.ends, self.starts, self.reason)
         require_remaining_owner(view, self.subject, given)
         return CommandEffect((given,))
+
+    def _require_subject(self, view: CommandContext, place: ResourceId) -> None:
+        """Raise `NotFoundError` for a subject that is missing, or hidden from a caller that may not assign the role to it.
+
+        A caller that may assign the role need not see the subject: it may know the subject from elsewhere.
+        """
+        about = (
+            Question(view.caller, "assignment.add", place, role=self.role, subject=self.subject)
+            if view.caller
+            else None
+        )
+        if about is None or not view.engine.check(about, view.now).allowed:
+            view.require_visible_subject(self.subject)
 
     def _cuts(self, old: Assignment, now: float) -> bool:
         later = self.starts is not None and self.starts > max(now, old.starts or now)
