@@ -256,8 +256,9 @@ _MANY = tuple(f"none.such_{number}" for number in range(50))
 
 
 def with_a_boss(model: Model) -> Model:
-    """Return the model with a role that may assign every role everywhere; without it, most models have no approver of a fix."""
-    boss = Role(BOSS, frozenset({_ROOT}), frozenset(KINDS), frozenset({BOSS}), frozenset(), frozenset(_MANY))
+    """Return the model with a role that may assign every role everywhere, and add members to every group; without it, most models have no approver of a fix."""
+    actions = frozenset((*_MANY, "group.add_member"))
+    boss = Role(BOSS, frozenset({_ROOT}), frozenset(KINDS), frozenset({BOSS}), actions, actions)
     everything = AssignRule(
         holder=(BOSS,),
         on_subject=(),
