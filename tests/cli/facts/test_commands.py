@@ -289,7 +289,7 @@ class TestExplain:
 
         assert result.output.splitlines()[1:] == [
             "├── the access model requires `self.built_in is not true`, and this condition does not hold",
-            "└── no role assignment that a user can make would allow it",
+            "└── no role assignment that a user can make would allow it, and neither would joining a visible group or team",
         ]
 
     @pytest.mark.parametrize(

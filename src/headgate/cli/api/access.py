@@ -160,8 +160,16 @@ def _type(resource: str) -> str | None:
 
 
 def fix_text(fix: dict[str, Any]) -> str:
-    """Return a fix as text: the assignments that would allow the action, each with the principals that can make it."""
+    """Return a fix as text: the changes that would allow the action, each with the principals that can make it."""
     return " and ".join(
-        f"{each['role']} on {each['resource']}, which {' or '.join(each['approvers'])} can assign"
-        for each in fix["assignments"]
+        (*map(_assignment_text, fix["assignments"]), *map(_membership_text, fix.get("memberships", ())))
     )
+
+
+def _assignment_text(needed: dict[str, Any]) -> str:
+    to = f" to {needed['subject']}" if needed.get("subject") else ""
+    return f"{needed['role']} on {needed['resource']}, which {' or '.join(needed['approvers'])} can assign{to}"
+
+
+def _membership_text(needed: dict[str, Any]) -> str:
+    return f"membership in the group {needed['group']}, to which {' or '.join(needed['approvers'])} can add members"

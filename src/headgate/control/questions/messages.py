@@ -1,13 +1,14 @@
 """Refusals in words: one text for every endpoint, and the same text for a hidden name and a missing one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
 from headgate.control.kernel.errors import missing_text
-from headgate.decision.types import DenyReason, Explanation, RequiredAssignment
+from headgate.decision.types import DenyReason, Explanation, Fix
 from headgate.facts.caller import Caller
-from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
 
 
@@ -50,13 +51,29 @@ class RefusalMessages:
     def _fix(self, explained: Explanation, facts: Snapshot) -> str:
         """Return the first fix as the end of a sentence, or that there is none; empty if the resource is not discoverable."""
         if explained.fixes:
-            needed = (self._needed(facts, each) for each in explained.fixes[0].assignments)
-            return f"; ask {', and '.join(needed)}"
+            caller, first = explained.decision.question.caller.principal, explained.fixes[0]
+            joins = (each for each in explained.fixes[1:] if each.memberships and not each.assignments)
+            told = [", and ".join(self._list_needed(facts, each, caller)) for each in (first, *islice(joins, 1))]
+            return f"; ask {', or ask '.join(told)}"
         return f"; {NO_FIX}" if explained.discoverable else ""
 
-    def _needed(self, facts: Snapshot, needed: RequiredAssignment) -> str:
-        who = _either([self._names.name(each) for each in needed.approvers if each != HYPOTHETICAL_USER])
-        return f"{who} to assign `{needed.role}` on `{display_name(facts, needed.resource)}`"
+    def _list_needed(self, facts: Snapshot, fix: Fix, caller: PrincipalId) -> Iterator[str]:
+        for each in fix.assignments:
+            subject = each.subject or fix.subject
+            to = "" if subject == caller else f" to `{subject_display_name(self._names, facts, subject)}`"
+            place = display_name(facts, each.resource)
+            yield f"{self._approvers(each.approvers)} to assign `{each.role}` on `{place}`{to}"
+        for each in fix.memberships:
+            yield f"{self._approvers(each.approvers)} to add you to the group `{self._names.name(each.group)}`"
+
+    def _approvers(self, approvers: Sequence[PrincipalId]) -> str:
+        return _either([self._names.name(each) for each in approvers if each != HYPOTHETICAL_USER])
+
+
+def subject_display_name(names: SubjectNames, facts: Snapshot, subject: SubjectId) -> str:
+    """Return the name of a subject for messages: of a principal or group its name, of a team its full name."""
+    name, team = names.name(subject), ResourceId(subject)
+    return display_name(facts, team) if name == subject and team in facts.resources else name
 
 
 def display_name(facts: Snapshot, resource: ResourceId) -> str:
@@ -84,7 +101,7 @@ def split_request_link(text: str) -> tuple[str, str | None]:
     return (refusal, rest.split()[0]) if found and rest.strip() else (text, None)
 
 
-NO_FIX = "no role assignment that a user can make would allow it"
+NO_FIX = "no role assignment that a user can make would allow it, and neither would joining a visible group or team"
 
 
 def denial_text(facts: Snapshot, missing: DenyReason, who: str = "you") -> str:

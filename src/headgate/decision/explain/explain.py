@@ -6,6 +6,7 @@ from headgate.decision.evaluator import Answers
 from headgate.decision.explain.fixes import find_fixes
 from headgate.decision.reference import decide
 from headgate.decision.types import Decision, DenyReason, Explanation, Fix, GrantPath, Question
+from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NOTHING_HELD, Resource, Snapshot
 
@@ -25,15 +26,23 @@ def explain(
     if decision.allowed:
         return Explanation(decision, visible)
     if visible:
-        return Explanation(decision, visible, find_fixes(answers, question, now))
+        return Explanation(decision, visible, find_fixes(answers, question, now, question.caller))
     return Explanation(decision if _is_common_knowledge(asked) else _hidden(decision), visible)
 
 
 def smallest_fixes(
-    models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
+    models: Models,
+    facts: Snapshot,
+    question: Question,
+    now: float,
+    answers: Answers | None = None,
+    recipient: Caller | None = None,
 ) -> tuple[Fix, ...]:
-    """Return the smallest fixes, without a check of visibility: the recipient must be allowed to see them."""
-    return find_fixes(answers or Engine(models, facts), question, now)
+    """Return the fixes, without a check of visibility: the recipient must be allowed to see them.
+
+    With `recipient`, they name no group or team to join that the recipient may not discover.
+    """
+    return find_fixes(answers or Engine(models, facts), question, now, recipient)
 
 
 def find_end(facts: Snapshot, path: GrantPath) -> float | None:

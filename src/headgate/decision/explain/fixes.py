@@ -6,12 +6,13 @@ too. A membership that suffices alone is a fix besides: it gives more than the q
 asks for. Of the candidates for these, the `_MOST_TRIED` weakest are tried.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, groupby, islice
 
 from headgate.decision.caller_validity import caller_invalid
-from headgate.decision.candidates import candidate_principals
+from headgate.decision.candidates import candidate_principals, list_role_sources
 from headgate.decision.context import EvaluationContext
 from headgate.decision.diff.reach import is_satisfiable
 from headgate.decision.effective_assignments import expand_assignment, meets_membership
@@ -50,6 +51,8 @@ class _At:
 
     asked: EvaluationContext
     answers: Answers
+    knows: Callable[[ResourceId], bool]
+    """Whether the recipient of the fixes may know a resource; only the steps that go beyond the question's resource ask."""
 
     @property
     def facts(self) -> Snapshot:
@@ -59,22 +62,23 @@ class _At:
     def with_option(self, option: Option) -> "_At":
         """Return the question and evaluator on the facts with these assignments."""
         facts = fold(self.facts, option, self.facts.revision)
-        return _At(replace(self.asked, facts=facts), self.answers.advance(option, facts))
+        return _At(replace(self.asked, facts=facts), self.answers.advance(option, facts), self.knows)
 
     def is_allowed(self, question: Question) -> bool:
         """Whether the decision is allow."""
         return self.answers.check(question, self.asked.now).allowed
 
 
-def find_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, ...]:
+def find_fixes(answers: Answers, question: Question, now: float, recipient: Caller | None = None) -> tuple[Fix, ...]:
     """Return the smallest fixes that users may make, and then the groups and teams of which joining one is a fix.
 
     The result is only for recipients that may see it (the caller, for their own question on visible resources; an owner; an
-    admin). Applying a fix to the snapshot makes the decision an allow, and applying a part of it does not. The changes are
+    admin). With `recipient`, it names no group or team to join that the recipient may not discover. Applying a fix to the snapshot makes the decision an allow, and applying a part of it does not. The changes are
     in an order in which they can be made.
     """
     facts = answers.facts
-    at = _At(EvaluationContext(answers.models, facts, question, now), answers)
+    knows = partial(answers.is_discoverable, recipient, now=now) if recipient else _knows_all
+    at = _At(EvaluationContext(answers.models, facts, question, now), answers, knows)
     if (
         question.resource not in facts.resources
         or caller_invalid(facts, question.caller, now)
@@ -110,12 +114,12 @@ def _list_joins(at: _At, goals: Sequence[Goal]) -> Iterator[Option]:
         model = at.asked.model(resource) if resource else None
         if resource and model and not _holds(at, need):
             for step in list_joining_steps(at.asked, model, resource, need.role):
-                if step not in steps and _of_caller(at, step):
+                if step not in steps and _of_caller(at, step) and at.knows(_place(step)):
                     steps[step] = (_strength(at.asked, step), str(step))
-    joined = set[SubjectId]()
+    joined = set[ResourceId]()
     for step in sorted(steps, key=lambda each: steps[each])[:_MOST_TRIED]:
-        if _joined(step) not in joined and _works(at, (step,)) and _can_be_made(at, (step,)):
-            joined.add(_joined(step))
+        if _place(step) not in joined and _works(at, (step,)) and _can_be_made(at, (step,)):
+            joined.add(_place(step))
             yield (step,)
 
 
@@ -123,8 +127,13 @@ def _of_caller(at: _At, step: Step) -> bool:
     return not isinstance(step, RoleAssigned) or step.subject == at.asked.question.caller.principal
 
 
-def _joined(step: Step) -> SubjectId:
-    return step.resource if isinstance(step, RoleAssigned) else step.group
+def _place(step: Step) -> ResourceId:
+    """Return the resource that the step is about: that of the assignment, or the group."""
+    return step.resource if isinstance(step, RoleAssigned) else ResourceId(step.group)
+
+
+def _knows_all(_: ResourceId) -> bool:
+    return True
 
 
 def _list_options_for_goal(at: _At, goal: Goal, solved: dict[Need, tuple[Option, ...]]) -> Iterator[Option]:
@@ -148,8 +157,10 @@ def _list_options_for_need(at: _At, need: Need) -> tuple[Option, ...]:
     found = _find_smallest(at, model, need, _rank(at.asked, direct))
     if found:
         return found
+    above = list_role_sources(at.facts, model, resource)
     wider = dict.fromkeys(list_wider_steps(at.asked, model, resource, need.role))
-    return _find_smallest(at, model, need, _rank(at.asked, wider)[:_MOST_TRIED])
+    known = (step for step in wider if _place(step) in above or at.knows(_place(step)))
+    return _find_smallest(at, model, need, _rank(at.asked, known)[:_MOST_TRIED])
 
 
 _Ranked = list[tuple[int, str, Step]]
@@ -157,7 +168,7 @@ _Ranked = list[tuple[int, str, Step]]
 
 
 def _rank(asked: EvaluationContext, steps: Iterable[Step]) -> _Ranked:
-    return sorted((_strength(asked, step), f"{_joined(step)} {step}", step) for step in steps)
+    return sorted((_strength(asked, step), f"{_place(step)} {step}", step) for step in steps)
 
 
 def _find_smallest(at: _At, model: Model, need: Need, ranked: _Ranked) -> tuple[Option, ...]:
@@ -263,13 +274,19 @@ def _strengths(asked: EvaluationContext, option: Option) -> tuple[int, ...]:
 def _strength(asked: EvaluationContext, step: Step) -> int:
     """Return the number of actions that the step gives: those of a role where it is assigned and where it spreads.
 
-    Joining a group gives all that the group holds.
+    Joining a group or team gives all that it holds.
     """
     if isinstance(step, MemberAdded):
-        held = asked.facts.assignments.get(step.group, NOTHING_HELD).values()
-        counted = [each for each in held if each.model in asked.models and each.resource in asked.facts.resources]
-        return sum(_count_actions(asked, each) for each in counted)
-    return _count_actions(asked, Assignment(step.subject, step.role, step.resource, step.model, None, None))
+        return _count_held_actions(asked, step.group)
+    given = Assignment(step.subject, step.role, step.resource, step.model, None, None)
+    is_team = asked.facts.resources[step.resource].type in asked.models[step.model].members
+    return _count_actions(asked, given) + (_count_held_actions(asked, step.resource) if is_team else 0)
+
+
+def _count_held_actions(asked: EvaluationContext, subject: SubjectId) -> int:
+    held = asked.facts.assignments.get(subject, NOTHING_HELD).values()
+    counted = (each for each in held if each.model in asked.models and each.resource in asked.facts.resources)
+    return sum(_count_actions(asked, each) for each in counted)
 
 
 def _count_actions(asked: EvaluationContext, given: Assignment) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from headgate.control.organizations.organization import Organization
 from headgate.decision.explain.explain import explain
-from headgate.decision.types import Decision, Fix, GrantPath
+from headgate.decision.types import Decision, Fix, GrantPath, RequiredAssignment, RequiredMembership
 from headgate.endpoints.authzen.subjects import SubjectEvaluation
 
 Told = dict[str, Any]
@@ -47,7 +47,7 @@ def explained_response(
     names = answers.facts.full_name(known.id)
     text = wording.refusal(answers.facts, question.action, names, explanation, known=True)
     answer = _build_response(decision, missing.code, text)
-    answer["context"]["fixes"] = [_plain(fix) for fix in explanation.fixes]
+    answer["context"]["fixes"] = [_build_fix(fix) for fix in explanation.fixes]
     return answer
 
 
@@ -66,5 +66,10 @@ def _build_response(decision: Decision, code: str, text: str) -> Told:
     return {"decision": decision.allowed, "context": context}
 
 
-def _plain(record: GrantPath | Fix) -> Told:
+def _build_fix(fix: Fix) -> Told:
+    memberships = {"memberships": [_plain(each) for each in fix.memberships]} if fix.memberships else {}
+    return {"subject": fix.subject, "assignments": [_plain(each) for each in fix.assignments], **memberships}
+
+
+def _plain(record: GrantPath | RequiredAssignment | RequiredMembership) -> Told:
     return {key: value for key, value in asdict(record).items() if value not in (None, "")}
