@@ -134,6 +134,9 @@ def _either(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+UNKNOWN_ACTION = "unknown-action"
+NOT_IN_MODEL = "the access model does not define this action for this resource"
+
 _REASONS = {
     "no-principal": "{who} {be} not an active member of this organization",
     "no-token": "the token has expired or was revoked",
@@ -141,7 +144,7 @@ _REASONS = {
     "suspended": "this organization is suspended; ask the operator of this deployment to resume it",
     "not-declared": "the pipeline does not declare this resource; a run may use only the resources that its pipeline declares",
     "no-resource": "there is no resource of that name",
-    "unknown-action": "the access model does not define this action for this resource",
+    UNKNOWN_ACTION: NOT_IN_MODEL,
     "no-role": "{who} {do} not hold any role that allows this action",
     "narrowed": "the token is limited to other resources or actions; use a token without that limit",
     "no-subject": "the subject is not a member of this organization, or lacks the role on a parent resource that this assignment requires",

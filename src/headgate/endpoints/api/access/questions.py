@@ -14,6 +14,7 @@ from headgate.control.questions.parsing import parse_question
 from headgate.decision.explain.explain import explain, find_end, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
+from headgate.endpoints.api.access.assignment_questions import resolve_assignment_question
 from headgate.endpoints.api.resources.resources import ResourceSummary, build_resource_page
 from headgate.endpoints.authzen.routes import record_decisions
 from headgate.endpoints.common.context import CurrentOrganization, deployed
@@ -149,10 +150,7 @@ def ask_question(
     body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
     """Check whether the caller, or another principal, may do an action on a resource."""
-    place = moment.resource(body.resource)
-    asked = _question(
-        moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
-    )
+    asked = _parse_decision_question(organization, moment, body)
     decision = moment.answers.check(asked, moment.now)
     _record(request, organization, moment, decision)
     return {
@@ -169,10 +167,7 @@ def explain_question(
     body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
     """Explain a decision: every grant path that allows the action, or the missing privilege and the smallest fixes."""
-    place = moment.resource(body.resource)
-    asked = _question(
-        moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
-    )
+    asked = _parse_decision_question(organization, moment, body)
     answers = moment.answers
     found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
@@ -275,6 +270,13 @@ def _record(request: Request, organization: Organization, moment: Evaluation, de
         str(request.scope.get(REQUEST, "")),
         "api",
     )
+
+
+def _parse_decision_question(organization: Organization, moment: Evaluation, body: DecisionQuestion) -> Question:
+    place = moment.resource(body.resource)
+    caller = resolve_question_subject(organization, moment, body.subject)
+    asked = _question(moment, caller, body.action, place.id, body.properties)
+    return resolve_assignment_question(organization, moment, asked)
 
 
 def _question(moment: Evaluation, caller: Caller, action: str, place: ResourceId, said: Properties) -> Question:
