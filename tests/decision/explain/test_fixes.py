@@ -11,7 +11,7 @@ from headgate.decision.context import EvaluationContext
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.explain import fixes
-from headgate.decision.explain.candidate_steps import Step, list_assignable_roles, list_own_subjects
+from headgate.decision.explain.candidate_steps import FixStep, list_assignable_roles, list_own_subjects
 from headgate.decision.explain.explain import explain
 from headgate.decision.tree import subject_kind
 from headgate.decision.types import DenyReason, Fix, Question
@@ -33,7 +33,7 @@ several = settings(
 )
 
 
-def users_who_may_make(answers: Answers, step: Step, now: float) -> Iterator[PrincipalId]:
+def users_who_may_make(answers: Answers, step: FixStep, now: float) -> Iterator[PrincipalId]:
     for user, principal in sorted(answers.facts.principals.items()):
         if isinstance(step, RoleAssigned):
             asked = Question(Caller(user), "assignment.add", step.resource, role=step.role, subject=step.subject)
@@ -43,7 +43,7 @@ def users_who_may_make(answers: Answers, step: Step, now: float) -> Iterator[Pri
             yield user
 
 
-def made(answers: Answers, question: Question, fix: Fix) -> list[Step]:
+def made(answers: Answers, question: Question, fix: Fix) -> list[FixStep]:
     """Return the changes of a fix."""
     nobody = EvaluationContext(answers.models, answers.facts, Question(Caller(PrincipalId("")), "", ROOT), 0.0)
     places = ((each, nobody.model(answers.facts.resources[each.resource])) for each in fix.assignments)
@@ -57,11 +57,11 @@ def made(answers: Answers, question: Question, fix: Fix) -> list[Step]:
     ]
 
 
-def after(answers: Answers, changes: list[Step]) -> Answers:
+def after(answers: Answers, changes: list[FixStep]) -> Answers:
     return Reference(answers.models, fold(answers.facts, changes, answers.facts.revision))
 
 
-def single(answers: Answers, question: Question, now: float) -> Iterator[Step]:
+def single(answers: Answers, question: Question, now: float) -> Iterator[FixStep]:
     """Yield every single change that suffices and that a user may make.
 
     They are assignments to the asking principal, its groups and its teams, and memberships of the principal.
@@ -71,7 +71,7 @@ def single(answers: Answers, question: Question, now: float) -> Iterator[Step]:
             yield step
 
 
-def _steps(answers: Answers, question: Question) -> Iterator[Step]:
+def _steps(answers: Answers, question: Question) -> Iterator[FixStep]:
     facts, principal = answers.facts, question.caller.principal
     asked = EvaluationContext(answers.models, facts, question, 0.0)
     for id, resource in facts.resources.items():
@@ -85,7 +85,7 @@ def _steps(answers: Answers, question: Question) -> Iterator[Step]:
         yield from (MemberAdded(group, principal) for group in facts.groups if group not in facts.groups_of(principal))
 
 
-def strengths(answers: Answers, question: Question, option: list[Step]) -> tuple[int, ...]:
+def strengths(answers: Answers, question: Question, option: list[FixStep]) -> tuple[int, ...]:
     return fixes._strengths(EvaluationContext(answers.models, answers.facts, question, 0.0), tuple(option))
 
 

@@ -86,7 +86,7 @@ def test_a_fix_puts_a_group_of_the_caller_into_the_team() -> None:
     assert Fix(ANN, (RequiredAssignment("assignee", W, (ROOT,)),)) in found(facts)
 
 
-def test_a_hidden_team_and_a_hidden_group_are_named_to_nobody_but_those_that_may_discover_them() -> None:
+def test_a_fix_names_hidden_teams_and_groups_only_to_a_recipient_that_may_discover_them() -> None:
     facts = world(_assigned(CREW, "assignee", W))
 
     assert found(facts, ANN) == ()

@@ -117,7 +117,7 @@ def _may_be_named(view: CommandContext, asked: Question, found: SubjectId) -> bo
 
 
 def _is_for_users(view: CommandContext, asked: Question) -> bool:
-    """Return whether the model lets users hold the role, so that a hypothetical user stands for an unknown name."""
+    """Return whether the model lets users hold the role, so that a check for a hypothetical user is meaningful."""
     place, role = view.target(asked.resource), asked.new_role or asked.role
     known = view.model_for(place.type, place.id).roles.get(role or "")
     return known is None or "user" in known.to

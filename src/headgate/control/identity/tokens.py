@@ -9,6 +9,7 @@ from typing import Any
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.kernel.operations import require_operation
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.context import model_for
 from headgate.decision.reference import ASSIGNING
@@ -83,8 +84,7 @@ class IssueToken:
             )
         _not_wider(view, self.ends)
         if self.parent is not None:
-            place = view.target(self.parent)
-            view.require_action(f"{place.type}.create_token", place.id)
+            require_operation(view, self.name, {"parent": view.target(self.parent)})
         require_may_act_as(view, self.principal)
         for each in self.only or ():
             view.resource(each)
@@ -141,7 +141,7 @@ class RevokeToken:
 
     def _anothers(self, view: CommandContext, principal: PrincipalId) -> None:
         if self.token in view.facts.resources:
-            view.require_action("token.delete", ResourceId(self.token))
+            require_operation(view, self.name, {"token": view.facts.resources[ResourceId(self.token)]})
             return
         view.require_action("organization.manage_users", view.root)
         for role, place, _ in view.facts.assignments.get(principal, ()):

@@ -13,7 +13,7 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_SUBJECTS, NOTHING_HELD, Resource, Snapshot
 from headgate.model.model import Model
 
-Step = RoleAssigned | MemberAdded
+FixStep = RoleAssigned | MemberAdded
 """One change of a fix."""
 
 
@@ -23,7 +23,7 @@ def list_direct_steps(asked: EvaluationContext, model: Model, resource: Resource
     yield from _list_assignments(asked, model, resource, role, (asked.question.caller.principal,), places)
 
 
-def list_wider_steps(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[Step]:
+def list_wider_steps(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[FixStep]:
     """Yield every other step that may give the caller the role.
 
     They are assignments to groups and teams of the caller, assignments from which the role comes up to the resource, and
@@ -38,7 +38,7 @@ def list_wider_steps(asked: EvaluationContext, model: Model, resource: Resource,
     yield from list_joining_steps(asked, model, resource, role)
 
 
-def list_joining_steps(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[Step]:
+def list_joining_steps(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[FixStep]:
     """Yield every membership in a group or team that may give the caller the role: one that it, or its group or team, lacks."""
     facts, principal = asked.facts, asked.question.caller.principal
     own = list_own_subjects(facts, model, principal)

@@ -18,7 +18,7 @@ from headgate.decision.diff.reach import is_satisfiable
 from headgate.decision.effective_assignments import expand_assignment, meets_membership
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.candidate_steps import (
-    Step,
+    FixStep,
     list_assignable_roles,
     list_direct_steps,
     list_joining_steps,
@@ -35,7 +35,7 @@ from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Assignment, Snapshot
 from headgate.model.model import Model
 
-Option = tuple[Step, ...]
+Option = tuple[FixStep, ...]
 """Changes to make together, in this order: assignments, then memberships."""
 
 ADD_MEMBER = "group.add_member"
@@ -108,7 +108,7 @@ def _options(at: _At, goals: Sequence[Goal]) -> Iterator[Option]:
 
 def _list_joins(at: _At, goals: Sequence[Goal]) -> Iterator[Option]:
     """Yield each membership that is a fix alone, for each group or team the weakest one."""
-    steps: dict[Step, tuple[int, str]] = {}
+    steps: dict[FixStep, tuple[int, str]] = {}
     for need in dict.fromkeys(need for goal in goals for need in goal):
         resource = at.facts.resources.get(need.resource)
         model = at.asked.model(resource) if resource else None
@@ -123,11 +123,11 @@ def _list_joins(at: _At, goals: Sequence[Goal]) -> Iterator[Option]:
             yield (step,)
 
 
-def _of_caller(at: _At, step: Step) -> bool:
+def _of_caller(at: _At, step: FixStep) -> bool:
     return not isinstance(step, RoleAssigned) or step.subject == at.asked.question.caller.principal
 
 
-def _place(step: Step) -> ResourceId:
+def _place(step: FixStep) -> ResourceId:
     """Return the resource that the step is about: that of the assignment, or the group."""
     return step.resource if isinstance(step, RoleAssigned) else ResourceId(step.group)
 
@@ -163,11 +163,11 @@ def _list_options_for_need(at: _At, need: Need) -> tuple[Option, ...]:
     return _find_smallest(at, model, need, _rank(at.asked, known)[:_MOST_TRIED])
 
 
-_Ranked = list[tuple[int, str, Step]]
+_Ranked = list[tuple[int, str, FixStep]]
 """Steps with their strengths, the weakest first; the text makes the order definite."""
 
 
-def _rank(asked: EvaluationContext, steps: Iterable[Step]) -> _Ranked:
+def _rank(asked: EvaluationContext, steps: Iterable[FixStep]) -> _Ranked:
     return sorted((_strength(asked, step), f"{_place(step)} {step}", step) for step in steps)
 
 
@@ -180,13 +180,13 @@ def _find_smallest(at: _At, model: Model, need: Need, ranked: _Ranked) -> tuple[
     return ()
 
 
-def _add_memberships(at: _At, model: Model, given: Step) -> Option:
+def _add_memberships(at: _At, model: Model, given: FixStep) -> Option:
     """Return the step; an assignment is preceded by the weakest memberships that it requires (`standing`) and its subject lacks."""
     if isinstance(given, MemberAdded):
         return (given,)
     facts, subject = at.facts, given.subject
     kind = subject_kind(facts, subject)
-    before: list[Step] = []
+    before: list[FixStep] = []
     for rule in model.standing:
         if not meets_membership(at.asked, model, rule, subject, kind, given.role, given.resource):
             anchor = next(each for each in facts.ancestors(given.resource) if each.type == rule.on)
@@ -202,7 +202,7 @@ def _can_be_made(at: _At, option: Option) -> bool:
     return all(any(_find_approvers(*step)) for step in _steps(at, option))
 
 
-def _find_approvers(at: _At, step: Step) -> Iterator[PrincipalId]:
+def _find_approvers(at: _At, step: FixStep) -> Iterator[PrincipalId]:
     """Yield the users who may make this change; each is computed only when requested."""
     return _find_grantors(at, step) if isinstance(step, RoleAssigned) else _find_group_managers(at, step)
 
@@ -239,7 +239,7 @@ def _find_grantors(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
             yield user
 
 
-def _steps(at: _At, option: Option) -> Iterator[tuple[_At, Step]]:
+def _steps(at: _At, option: Option) -> Iterator[tuple[_At, FixStep]]:
     """Yield each change with the facts on which it will be made."""
     for each in option:
         yield at, each
@@ -271,7 +271,7 @@ def _strengths(asked: EvaluationContext, option: Option) -> tuple[int, ...]:
     return tuple(sorted({_strength(asked, step) for step in option}, reverse=True))
 
 
-def _strength(asked: EvaluationContext, step: Step) -> int:
+def _strength(asked: EvaluationContext, step: FixStep) -> int:
     """Return the number of actions that the step gives: those of a role where it is assigned and where it spreads.
 
     Joining a group or team gives all that it holds.
