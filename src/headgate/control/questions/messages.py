@@ -6,7 +6,7 @@ from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
 from headgate.control.kernel.errors import missing_text
-from headgate.decision.types import DenyReason, Explanation, Fix
+from headgate.decision.types import DenyReason, Explanation, Fix, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
@@ -51,16 +51,18 @@ class RefusalMessages:
     def _fix(self, explained: Explanation, facts: Snapshot) -> str:
         """Return the first fix as the end of a sentence, or that there is none; empty if the resource is not discoverable."""
         if explained.fixes:
-            caller, first = explained.decision.question.caller.principal, explained.fixes[0]
+            question, first = explained.decision.question, explained.fixes[0]
             joins = (each for each in explained.fixes[1:] if each.memberships and not each.assignments)
-            told = [", and ".join(self._list_needed(facts, each, caller)) for each in (first, *islice(joins, 1))]
+            told = [", and ".join(self._list_needed(facts, each, question)) for each in (first, *islice(joins, 1))]
             return f"; ask {', or ask '.join(told)}"
         return f"; {NO_FIX}" if explained.discoverable else ""
 
-    def _list_needed(self, facts: Snapshot, fix: Fix, caller: PrincipalId) -> Iterator[str]:
+    def _list_needed(self, facts: Snapshot, fix: Fix, question: Question) -> Iterator[str]:
+        # The subject that the caller has named may be hidden, so that its name is not repeated.
+        unnamed = (question.caller.principal, question.subject)
         for each in fix.assignments:
             subject = each.subject or fix.subject
-            to = "" if subject == caller else f" to `{subject_display_name(self._names, facts, subject)}`"
+            to = "" if subject in unnamed else f" to `{subject_display_name(self._names, facts, subject)}`"
             place = display_name(facts, each.resource)
             yield f"{self._approvers(each.approvers)} to assign `{each.role}` on `{place}`{to}"
         for each in fix.memberships:

@@ -3,10 +3,10 @@
 The smallest are assignments to the caller with the weakest roles and, among them, those that reach the fewest resources.
 Where no assignment to the caller gives a role that is needed, assignments to its groups and teams, and memberships, count
 too. A membership that suffices alone is a fix besides: it gives more than the question needs, but is often what a user
-asks for. Of the candidates for these, the `_MOST_TRIED` weakest are tried.
+asks for. Of the candidates for these, the `_MOST_TRIED` weakest that the recipient may know are tried.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby, islice
@@ -41,6 +41,8 @@ Option = tuple[FixStep, ...]
 ADD_MEMBER = "group.add_member"
 
 _MOST_TRIED = 100
+_MOST_ASKED = 300
+"""The most groups and teams about which it is asked whether the recipient may know them."""
 _MOST_JOINED = 3
 """The most groups and teams to join that are listed besides the smallest fixes."""
 
@@ -108,19 +110,31 @@ def _options(at: _At, goals: Sequence[Goal]) -> Iterator[Option]:
 
 def _list_joins(at: _At, goals: Sequence[Goal]) -> Iterator[Option]:
     """Yield each membership that is a fix alone, for each group or team the weakest one."""
-    steps: dict[FixStep, tuple[int, str]] = {}
+    steps: dict[FixStep, None] = {}
     for need in dict.fromkeys(need for goal in goals for need in goal):
         resource = at.facts.resources.get(need.resource)
         model = at.asked.model(resource) if resource else None
         if resource and model and not _holds(at, need):
             for step in list_joining_steps(at.asked, model, resource, need.role):
-                if step not in steps and _of_caller(at, step) and at.knows(_place(step)):
-                    steps[step] = (_strength(at.asked, step), str(step))
+                if _of_caller(at, step):
+                    steps[step] = None
     joined = set[ResourceId]()
-    for step in sorted(steps, key=lambda each: steps[each])[:_MOST_TRIED]:
+    for step in _known_steps(at, sorted(steps, key=partial(_size, at.facts))):
         if _place(step) not in joined and _works(at, (step,)) and _can_be_made(at, (step,)):
             joined.add(_place(step))
             yield (step,)
+
+
+def _known_steps(at: _At, steps: Iterable[FixStep], known: Collection[ResourceId] = ()) -> Iterator[FixStep]:
+    """Yield the steps on resources that the recipient may know, as many as are tried."""
+    asked = islice(steps, _MOST_ASKED)
+    return islice((each for each in asked if _place(each) in known or at.knows(_place(each))), _MOST_TRIED)
+
+
+def _size(facts: Snapshot, step: FixStep) -> tuple[int, str, str]:
+    """Return how much a group or team gives, cheaply: the number of its assignments. The names make the order definite."""
+    role = step.role if isinstance(step, RoleAssigned) else ""
+    return len(facts.assignments.get(_place(step), NOTHING_HELD)), _place(step), role
 
 
 def _of_caller(at: _At, step: FixStep) -> bool:
@@ -158,9 +172,9 @@ def _list_options_for_need(at: _At, need: Need) -> tuple[Option, ...]:
     if found:
         return found
     above = list_role_sources(at.facts, model, resource)
-    wider = dict.fromkeys(list_wider_steps(at.asked, model, resource, need.role))
-    known = (step for step in wider if _place(step) in above or at.knows(_place(step)))
-    return _find_smallest(at, model, need, _rank(at.asked, known)[:_MOST_TRIED])
+    wider = _rank(at.asked, dict.fromkeys(list_wider_steps(at.asked, model, resource, need.role)))
+    known = frozenset(_known_steps(at, (step for *_, step in wider), above))
+    return _find_smallest(at, model, need, [each for each in wider if each[-1] in known])
 
 
 _Ranked = list[tuple[int, str, FixStep]]

@@ -103,7 +103,7 @@ class MissingRight(BaseModel):
 class FixAssignment(BaseModel):
     """One missing assignment, and the users who could create it.
 
-    `subject` is the group or team that needs the role; it is left out for the subject of the question.
+    `subject` is the group or team that needs the role; it is left out for the subject of the question or of its assignment.
     """
 
     role: str
@@ -183,7 +183,7 @@ def explain_question(
         "revision": decision.revision,
         "because": [_because(organization, moment, each) for each in decision.paths],
         "missing": {"code": missing.code, "roles": missing.roles, "what": missing.what} if missing else None,
-        "fixes": [_fix(organization, moment, asked.caller, each) for each in fixes],
+        "fixes": [_fix(organization, moment, asked, each) for each in fixes],
     }
 
 
@@ -290,13 +290,13 @@ def _find_allowed(moment: Evaluation, asked: Sequence[Question]) -> Iterable[Res
     return (each.question.resource for each in moment.answers.check_many(asked, moment.now) if each.allowed)
 
 
-def _fix(organization: Organization, moment: Evaluation, caller: Caller, fix: SmallestFix) -> dict[str, Any]:
+def _fix(organization: Organization, moment: Evaluation, asked: Question, fix: SmallestFix) -> dict[str, Any]:
     name = organization.directory.name
     memberships = [
         {"group": name(each.group), "approvers": [name(one) for one in each.approvers]} for each in fix.memberships
     ]
     needed = [
-        _needed(organization, moment, each, None if subject == caller.principal else subject)
+        _needed(organization, moment, each, None if subject in (asked.caller.principal, asked.subject) else subject)
         for each in fix.assignments
         for subject in (each.subject or fix.subject,)
     ]
