@@ -7,7 +7,7 @@ import pytest
 
 import headgate.control
 import headgate.endpoints.iceberg_rest
-from headgate.control.kernel.operations import list_operation_actions, load_operation_table, require_operation
+from headgate.control.kernel.operations import list_operation_actions, load_operation_table
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -25,7 +25,6 @@ _STATED_IN_PYTHON = {
     "identity/principals.py": "depends on whether the model has the action, and on the roles of the principal",
     "identity/tokens.py": "depends on whether the model has the action, and on the roles of the principal",
     "kernel/command.py": "defines it",
-    "kernel/operations.py": "reads the table",
     "organizations/models_in_force.py": "of the organization's life",
     "organizations/organization_life.py": "of the organization's life",
     "organizations/removal.py": "of the organization's life",
@@ -65,7 +64,7 @@ def test_an_operation_requires_each_action_in_the_order_of_the_table() -> None:
     facts = view.facts.resources
     places = {"table": facts[ResourceId("flights")], "database": facts[ResourceId("other")]}
 
-    require_operation(view, "table.rename", places, type="table")
+    view.require_operation("table.rename", places, type="table")
 
     needed = [(each.question.action, each.question.resource) for each in view.decisions]
     assert needed == [("table.alter", "flights"), ("table.drop", "flights"), ("database.create_table", "other")]

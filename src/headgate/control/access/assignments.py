@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
-from headgate.control.kernel.operations import AssignmentWords, OperationPlace, require_operation
+from headgate.control.kernel.operations import AssignmentWords, OperationPlace
 from headgate.decision.types import Question
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
@@ -35,14 +35,14 @@ class AssignRole:
         self._require_subject(view, place.id)
         model = resolve_role_model(view, self.role, place, self.model)
         about = OperationPlace(place, about=AssignmentWords(self.role, self.subject))
-        require_operation(view, self.name, {"resource": about})
+        view.require_operation(self.name, {"resource": about})
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the end of the assignment is in the past; choose a later end")
         if self.ends is not None and self.starts is not None and self.ends <= self.starts:
             raise InvalidError("the end of the assignment is not after its start; choose a later end")
         old = _find_assignment(view, self.subject, self.role, place.id, self.reason)
         if old is not None and self._cuts(old, view.now):
-            require_operation(view, "role.shorten", {"resource": about})
+            view.require_operation("role.shorten", {"resource": about})
         given = RoleAssigned(self.subject, self.role, place.id, model, view.actor, self.ends, self.starts, self.reason)
         require_remaining_owner(view, self.subject, given)
         return CommandEffect((given,))
@@ -79,7 +79,7 @@ class RevokeRole:
         """Require the privilege to remove this role; the last owner cannot be removed."""
         place = view.target(self.resource)
         about = OperationPlace(place, about=AssignmentWords(self.role, self.subject))
-        require_operation(view, self.name, {"resource": about})
+        view.require_operation(self.name, {"resource": about})
         _require_assignment(view, self.subject, self.role, place.id, self.reason)
         taken = RoleRevoked(self.subject, self.role, place.id, self.reason)
         require_remaining_owner(view, self.subject, taken)
@@ -102,7 +102,7 @@ class ChangeRole:
         place = view.target(self.resource)
         model = resolve_role_model(view, self.new_role, place)
         about = OperationPlace(place, about=AssignmentWords(self.role, self.subject, self.new_role))
-        require_operation(view, self.name, {"resource": about})
+        view.require_operation(self.name, {"resource": about})
         old = _require_assignment(view, self.subject, self.role, place.id, self.reason)
         if _find_assignment(view, self.subject, self.new_role, place.id, self.reason) is not None:
             raise AlreadyExistsError(

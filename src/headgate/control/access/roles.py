@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.display_names import require_display_name
 from headgate.control.kernel.errors import InvalidError, NotFoundError
-from headgate.control.kernel.operations import OperationPlace, require_operation
+from headgate.control.kernel.operations import OperationPlace
 from headgate.decision.conditions import ConditionInput, holds
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -26,7 +26,7 @@ class DefineRole:
         """Require `organization.define_role`. The name may not be that of a role of the model that custom roles do not replace."""
         given = {"name": (self.role,), "permissions": self.permissions}
         root = OperationPlace(view.facts.resources[view.root], given=given)
-        require_operation(view, self.name, {"organization": root})
+        view.require_operation(self.name, {"organization": root})
         model, custom = _catalogue(view)
         require_display_name(view, self.role)
         if not self.role.strip():
@@ -51,7 +51,7 @@ class DeleteRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `organization.delete_role`. The last custom role cannot be deleted while custom roles are in force."""
         root = OperationPlace(view.facts.resources[view.root], given={"name": (self.role,)})
-        require_operation(view, self.name, {"organization": root})
+        view.require_operation(self.name, {"organization": root})
         model, custom = _catalogue(view)
         if self.role not in view.facts.custom_roles:
             names = ", ".join(sorted(view.facts.custom_roles)) or "none"

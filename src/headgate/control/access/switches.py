@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import OperationPlace, require_operation
+from headgate.control.kernel.operations import OperationPlace
 from headgate.facts.changes import SettingChanged
 from headgate.facts.ids import ResourceId
 
@@ -25,7 +25,7 @@ class ChangeSetting:
         """
         place = view.target(self.resource)
         about = OperationPlace(place, given={"mode": (self.value,)})
-        require_operation(view, self.name, {"resource": about}, setting=self.setting)
+        view.require_operation(self.name, {"resource": about}, setting=self.setting)
         known = [setting for model in view.models.values() if (setting := model.settings.get(self.setting))]
         if not any(setting.on == place.type for setting in known):
             names = {

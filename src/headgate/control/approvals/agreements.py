@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headgate.control.access.escalation import find_owners, is_approved_at_once
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import OperationPlace, require_operation
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.tree import subject_kind
 from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned
@@ -136,7 +136,7 @@ def _port(view: CommandContext, asked: RequestAccess | AddAccess) -> Resource:
     """Return the port, if the caller may do this and the consumer is valid. Raises a `CommandError` otherwise."""
     port = view.target(asked.port, "output_port")
     on, given = {"consumer": (ResourceId(asked.consumer),)}, {"purpose": (asked.purpose,)}
-    require_operation(view, asked.name, {"port": OperationPlace(port, on, given)})
+    view.require_operation(asked.name, {"port": OperationPlace(port, on, given)})
     view.require_visible_subject(asked.consumer)
     view.free_id(asked.access)
     model, role = _role(view, port)
@@ -179,7 +179,7 @@ def _at_once(view: CommandContext, port: Resource, consumer: SubjectId) -> bool:
 
 
 def _require_agreement(view: CommandContext, access: ResourceId, operation: str) -> Agreement:
-    require_operation(view, operation, {"access": view.target(access, "access")})
+    view.require_operation(operation, {"access": view.target(access, "access")})
     return view.facts.agreements[access]
 
 

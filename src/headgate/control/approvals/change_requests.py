@@ -6,7 +6,6 @@ from typing import Any
 
 from headgate.control.approvals.change_payload import Proposal, command_from_payload
 from headgate.control.kernel.command import CommandContext, CommandEffect
-from headgate.control.kernel.operations import require_operation
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import ChangeDecided, ChangeRequested
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -25,7 +24,7 @@ class SubmitChange:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `submit_change` on the resource."""
         found = view.target(self.resource)
-        require_operation(view, self.name, {"resource": found})
+        view.require_operation(self.name, {"resource": found})
         view.free_id(self.change)
         filed = ChangeRequested(self.change, found.id, view.actor or self.author)
         return CommandEffect((filed,), (DocumentPut("change_request", self.change, dict(self.document)),))
@@ -62,5 +61,5 @@ class RejectChange:
 
 
 def _decide_change(view: CommandContext, change: ResourceId, verb: str, state: str) -> CommandEffect:
-    require_operation(view, f"change.{verb}", {"change_request": view.target(change, "change_request")})
+    view.require_operation(f"change.{verb}", {"change_request": view.target(change, "change_request")})
     return CommandEffect((ChangeDecided(change, state),))

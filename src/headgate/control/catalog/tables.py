@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from headgate.control.access.escalation import require_no_escalation
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotEmptyError, NotFoundError
-from headgate.control.kernel.operations import require_operation
 from headgate.control.kernel.ports import Pointer
 from headgate.control.resources.attributes import KIND_ATTRIBUTE
 from headgate.control.resources.commands import CreateResource, DeleteResource
@@ -86,7 +85,7 @@ class RegisterTable:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `lake.register_table` and `database.create_table`."""
         database = view.target(self.database, "database")
-        require_operation(view, self.name, {"lake": view.facts.resources[database.parent]})
+        view.require_operation(self.name, {"lake": view.facts.resources[database.parent]})
         if _pipeline_of(view) is not None:
             raise InvalidError(
                 "a run cannot register tables; register the table outside of the pipeline, or declare it as an output, so that the run creates it"
@@ -124,7 +123,7 @@ class ChangeProperties:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `database.alter`."""
-        require_operation(view, self.name, {"database": view.target(self.database, "database")})
+        view.require_operation(self.name, {"database": view.target(self.database, "database")})
         return CommandEffect(())
 
 
@@ -141,7 +140,7 @@ class RenameTable:
         """Require `table.alter` and `table.drop` on it, and to create one in the target database; the caller gains no privilege."""
         found = view.target(self.table, "table")
         places = {"table": found, "database": view.target(self.database, "database")}
-        require_operation(view, self.name, places, type=VIEW if is_view(found) else "table")
+        view.require_operation(self.name, places, type=VIEW if is_view(found) else "table")
         view.new_name(self.table, self.database, self.title)
         change = ResourceRenamed(self.table, self.database, self.title)
         require_no_escalation(view, self.table, change)

@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import require_operation
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.ids import ResourceId
@@ -168,7 +167,7 @@ class ChangeSecret:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `connection.edit`."""
-        require_operation(view, self.name, {"connection": view.target(self.connection, "connection")})
+        view.require_operation(self.name, {"connection": view.target(self.connection, "connection")})
         return CommandEffect((), _build_secret_document(self.connection, self.encrypted))
 
 

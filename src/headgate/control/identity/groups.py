@@ -6,7 +6,7 @@ from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.display_names import require_display_name
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import AssignmentWords, OperationPlace, require_operation
+from headgate.control.kernel.operations import AssignmentWords, OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.implicit import creator_assignments
 from headgate.facts.changes import Attributes, GroupCreated, GroupDeleted, MemberAdded, MemberRemoved
@@ -28,7 +28,7 @@ class CreateGroup:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `organization.create_group`. The creator is assigned the roles that the model gives to creators."""
         require_display_name(view, self.title)
-        require_operation(view, self.name, {"organization": view.facts.resources[view.root]})
+        view.require_operation(self.name, {"organization": view.facts.resources[view.root]})
         view.free_id(self.group)
         if view.caller is not None and self.attributes:
             raise InvalidError(
@@ -52,7 +52,7 @@ class RenameGroup:
         """Require `group.rename`, or `group.edit` if the model does not have that action."""
         require_display_name(view, self.title)
         found = _group(view, self.group)
-        require_operation(view, self.name, {"group": found})
+        view.require_operation(self.name, {"group": found})
         return CommandEffect((), (DocumentPut(_TYPE, self.group, {"name": self.title}),))
 
 
@@ -70,7 +70,7 @@ class ChangeMembership:
         found = _group(view, self.group)
         verb, step = ("add_member", MemberAdded) if self.member else ("remove_member", MemberRemoved)
         place = OperationPlace(found, about=AssignmentWords(subject=self.principal))
-        require_operation(view, self.name, {"group": place}, verb=verb)
+        view.require_operation(self.name, {"group": place}, verb=verb)
         view.require_principal(self.principal)
         change = step(self.group, self.principal)
         require_remaining_owner(view, self.principal, change)
@@ -87,7 +87,7 @@ class DeleteGroup:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `group.delete`; the last owner cannot be removed."""
         found = _group(view, self.group)
-        require_operation(view, self.name, {"group": found})
+        view.require_operation(self.name, {"group": found})
         change = GroupDeleted(self.group)
         require_remaining_owner(view, self.group, change)
         return CommandEffect((change,), (DocumentPut(_TYPE, self.group, None),))

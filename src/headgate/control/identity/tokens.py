@@ -9,7 +9,6 @@ from typing import Any
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
 from headgate.control.kernel.errors import InvalidError, NotFoundError
-from headgate.control.kernel.operations import require_operation
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.context import model_for
 from headgate.decision.reference import ASSIGNING
@@ -84,7 +83,7 @@ class IssueToken:
             )
         _not_wider(view, self.ends)
         if self.parent is not None:
-            require_operation(view, self.name, {"parent": view.target(self.parent)})
+            view.require_operation(self.name, {"parent": view.target(self.parent)})
         require_may_act_as(view, self.principal)
         for each in self.only or ():
             view.resource(each)
@@ -141,7 +140,7 @@ class RevokeToken:
 
     def _anothers(self, view: CommandContext, principal: PrincipalId) -> None:
         if self.token in view.facts.resources:
-            require_operation(view, self.name, {"token": view.facts.resources[ResourceId(self.token)]})
+            view.require_operation(self.name, {"token": view.facts.resources[ResourceId(self.token)]})
             return
         view.require_action("organization.manage_users", view.root)
         for role, place, _ in view.facts.assignments.get(principal, ()):

@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import OperationPlace, require_operation
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.pipelines.run_as import resolve_run_as
@@ -79,7 +79,7 @@ class SavePipeline:
         found = view.target(self.pipeline, self.kind)
         changes = self._changes(found)
         for each in (view, view.with_changes(*changes)):
-            require_operation(each, self.name, {"pipeline": found})
+            each.require_operation(self.name, {"pipeline": found})
         self._remade(view, found)
         # A running attempt has read the old definition, and has the privileges of its run-as principal at that time.
         require_not_running(view, self.pipeline, self.title)
@@ -101,11 +101,11 @@ class SavePipeline:
         added = {name for name, ids in named.items() if not set(ids) <= set(targets(found.relations).get(name, ()))}
         if "cluster" in added:
             place = OperationPlace(found, on={"cluster": named["cluster"]})
-            require_operation(view, "resource.move_to_cluster", {"resource": place}, verb="move_to_cluster")
+            view.require_operation("resource.move_to_cluster", {"resource": place}, verb="move_to_cluster")
         if found.type not in model.derived and added & list_needed_relations(model):
             given = {**found.attributes, **self.attributes}
             place = OperationPlace(view.target(found.parent), named, given)
-            require_operation(view, "resource.create", {"parent": place}, type=found.type)
+            view.require_operation("resource.create", {"parent": place}, type=found.type)
 
     def _know_targets(self, view: CommandContext) -> None:
         for relation, edges in self.relations.items():

@@ -11,7 +11,6 @@ from typing import Any
 from headgate.control.identity.tokens import token_document
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
-from headgate.control.kernel.operations import require_operation
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.run_queue import (
     CANCELLED,
@@ -65,7 +64,7 @@ class QueueRun:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `trigger`, or the model's equivalent. A paused or inactive pipeline accepts no runs."""
         found = view.target(self.pipeline)
-        require_operation(view, self.name, {"pipeline": found})
+        view.require_operation(self.name, {"pipeline": found})
         if self.trigger not in TRIGGERS:
             raise InvalidError(f"`{self.trigger}` is not a trigger of runs; choose from {', '.join(TRIGGERS)}")
         view.free_id(self.run)
@@ -237,7 +236,7 @@ class CancelRun:
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
             raise missing_run(self.row.run)
-        require_operation(view, self.name, {"pipeline": found})
+        view.require_operation(self.name, {"pipeline": found})
         _not_ended(self.row)
         return _end_run(view, self.row, CANCELLED, self.why)
 

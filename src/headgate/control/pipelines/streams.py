@@ -10,7 +10,7 @@ from typing import Any
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import NotFoundError
-from headgate.control.kernel.operations import OperationPlace, require_operation
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.pipelines.commands import require_not_running, use_connections
 from headgate.control.pipelines.run_as import resolve_run_as
@@ -42,7 +42,7 @@ class AddStream:
             "outputs": places["outputs"],
             "output_layers": tuple(set(places["output_layers"]) & set(places["outputs"])),
         }
-        require_operation(view, self.name, {"pipeline": OperationPlace(found, on=on)})
+        view.require_operation(self.name, {"pipeline": OperationPlace(found, on=on)})
         for target in (*places["outputs"], *places["output_layers"]):
             view.resource(target, "table", "database")
         added = {name: (*found.relations.get(name, ()), *self.relations.get(name, ())) for name in _WRITTEN}
@@ -74,7 +74,7 @@ class SwitchStream:
         written = tuple(edge.target for edge in found.relations.get("outputs", ()) if self._writes(edge, tables))
         verb = "enable_stream" if self.enabled else "disable_stream"
         place = OperationPlace(found, on={"outputs": written})
-        require_operation(view, self.name, {"pipeline": place}, verb=verb)
+        view.require_operation(self.name, {"pipeline": place}, verb=verb)
         if not written:
             raise NotFoundError(
                 f"the pipeline `{found.name}` has no stream that writes the table `{self.titles[0]}` in the database; "

@@ -10,7 +10,7 @@ from headgate.control.access.escalation import (
 )
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import OperationPlace, require_operation
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.resources.commands import list_needed_relations
 from headgate.control.resources.generic_types import require_generic_type
 from headgate.facts.changes import Edge, Relations, RelationsSet, ResourceRenamed
@@ -38,7 +38,7 @@ class RenameResource:
         """Require to edit it. A table is renamed by `RenameTable`, as in SQL."""
         found = view.target(self.resource)
         require_generic_type(found.type)
-        require_operation(view, self.name, {"resource": found})
+        view.require_operation(self.name, {"resource": found})
         if found.type == "table":
             raise InvalidError(
                 "the request cannot rename a `table`; use the SQL statement `ALTER TABLE ... RENAME TO ...`"
@@ -70,7 +70,7 @@ class ChangeRelations:
         require_generic_type(found.type)
         change = RelationsSet(found.id, {**found.relations, **self.relations})
         for each in (view, view.with_changes(change)):
-            require_operation(each, self.name, {"resource": found})
+            each.require_operation(self.name, {"resource": found})
         self._have_no_way_of_their_own(view, found)
         added = self._list_added(found)
         model = view.model_for(found.type, found.id)
@@ -120,4 +120,4 @@ def _makeable(view: CommandContext, model: Model, found: Resource, relations: Re
     for owner in owners:
         place = view.target(owner)
         about = OperationPlace(place, on, found.attributes)
-        require_operation(view, "resource.create", {"parent": about}, type=found.type)
+        view.require_operation("resource.create", {"parent": about}, type=found.type)

@@ -13,7 +13,7 @@ from headgate.control.access.escalation import (
 )
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import OperationPlace, require_operation
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.attributes import KIND_ATTRIBUTE, STATE
 from headgate.control.resources.document_kinds import document_kinds
@@ -63,7 +63,7 @@ class CreateResource:
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
         for place in self._list_owners(view, parent):
             owner = OperationPlace(place, on, self.attributes)
-            require_operation(view, "resource.create", {"parent": owner}, type=self.made_as or self.type)
+            view.require_operation("resource.create", {"parent": owner}, type=self.made_as or self.type)
         model = view.model_for(self.type, parent.id)
         for relation in sorted(on.keys() - list_needed_relations(model)):
             for target in on[relation]:
@@ -105,7 +105,7 @@ class DeleteResource:
         """Require to delete or drop it."""
         found = view.target(self.resource)
         require_generic_type(found.type)
-        require_operation(view, "resource.delete", {"resource": found})
+        view.require_operation("resource.delete", {"resource": found})
         if found.id == view.root:
             raise InvalidError(
                 "the organization itself cannot be deleted as a resource; send `DELETE /api/v1/organization`"
@@ -129,7 +129,7 @@ class MoveResource:
         found, place = view.target(self.resource), view.target(self.parent)
         require_generic_type(found.type)
         parent = OperationPlace(place, _targets(found), found.attributes)
-        require_operation(view, self.name, {"resource": found, "parent": parent}, type=found.type)
+        view.require_operation(self.name, {"resource": found, "parent": parent}, type=found.type)
         if place.id == found.id or any(each.id == found.id for each in view.facts.ancestors(place.id)):
             raise InvalidError("a resource cannot be moved below itself; choose another parent")
         change = self._change(view, found, place)
@@ -169,7 +169,7 @@ class SetAttributes:
             require_generic_type(found.type)
         change = AttributesSet(found.id, {**found.attributes, **self.attributes})
         for each in (view, view.with_changes(change)):
-            require_operation(each, self.name, {"resource": OperationPlace(found, given=self.attributes)})
+            each.require_operation(self.name, {"resource": OperationPlace(found, given=self.attributes)})
         if view.caller is not None and found.id == view.root:
             raise InvalidError(
                 "only the operator of this deployment may change the attributes of an organization; ask the operator"

@@ -6,7 +6,6 @@ from typing import Any
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.operations import require_operation
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.document_kinds import DESCRIPTION
 from headgate.control.resources.generic_types import require_generic_type
@@ -36,7 +35,7 @@ class SetDescription:
         """Require `change_description` on it, or to edit it if the model does not have that action."""
         found = view.target(self.resource)
         require_generic_type(found.type)
-        require_operation(view, self.name, {"resource": found})
+        view.require_operation(self.name, {"resource": found})
         body = {"text": self.text} if self.text else None
         return CommandEffect((), (DocumentPut(DESCRIPTION, found.id, body),))
 
@@ -52,7 +51,7 @@ class ChangeDocument:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require to edit it."""
         found = view.target(self.resource)
-        require_operation(view, self.name, {"resource": found})
+        view.require_operation(self.name, {"resource": found})
         if found.type not in DOCUMENTED:
             raise InvalidError(f"a `{found.type}` cannot have a document; types that can are {', '.join(DOCUMENTED)}")
         return CommandEffect((), (DocumentPut(found.type, found.id, dict(self.document)),))

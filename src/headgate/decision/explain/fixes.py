@@ -75,8 +75,9 @@ def find_fixes(answers: Answers, question: Question, now: float, recipient: Call
     """Return the smallest fixes that users may make, and then the groups and teams of which joining one is a fix.
 
     The result is only for recipients that may see it (the caller, for their own question on visible resources; an owner; an
-    admin). With `recipient`, it names no group or team to join that the recipient may not discover. Applying a fix to the snapshot makes the decision an allow, and applying a part of it does not. The changes are
-    in an order in which they can be made.
+    admin). With `recipient`, it names no group or team to join that the recipient may not discover. Applying a fix to the
+    snapshot makes the decision an allow, and applying a part of it does not. The changes are in an order in which they can
+    be made.
     """
     facts = answers.facts
     knows = partial(answers.is_discoverable, recipient, now=now) if recipient else _knows_all
