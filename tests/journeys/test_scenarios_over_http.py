@@ -53,6 +53,7 @@ def test_the_command_counts_what_passed_and_what_a_route_has_confirmed(tmp_path:
     cases = [
         ("A", "assigned", [{"grant": {"to": "m", "role": "viewer", "on": "L"}}], {"action": "see", "resource": "L"}),
         ("B", "nothing", [], {"action": "see", "resource": "L"}),
+        ("C", "no route", [], {"action": "execute_query", "resource": "w"}),
     ]
     for folder in ("worlds", "cases"):
         (tmp_path / folder).mkdir()
@@ -75,9 +76,10 @@ def test_the_command_counts_what_passed_and_what_a_route_has_confirmed(tmp_path:
 
     assert done.exit_code == 1
     assert "B: expected allow, the answer is deny" in done.output
-    assert done.output.splitlines()[-2:] == [
+    assert done.output.splitlines()[-3:] == [
         "for 2 of the cases, the dry run of a route gave the same decision",
-        "1 passed, 1 failed",
+        "for 1 of the cases, only AuthZEN answered, because no route with a dry run fits the question",
+        "1 passed, 2 failed",
     ]
 
 

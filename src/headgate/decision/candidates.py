@@ -47,7 +47,8 @@ def candidate_principals(asked: EvaluationContext, resource: Resource, wanted: C
         places += [id for id in derived_inputs(resource, model.derived[resource.type]) if id in facts.resources]
     found = set[PrincipalId]()
     for place in dict.fromkeys(places):
-        found |= _find_assigned(asked, model, facts.resources[place], wanted)
+        holders = list_holders(asked, model, facts.resources[place], wanted)
+        found |= {principal for subject in holders for principal in members_of(facts, subject)}
         found |= _find_named(facts, model, facts.resources[place])
     return found
 
@@ -62,13 +63,12 @@ def members_of(facts: Snapshot, subject: SubjectId) -> set[PrincipalId]:
     return {principal for holder in holders if holder not in facts.resources for principal in members_of(facts, holder)}
 
 
-def _find_assigned(
-    asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]
-) -> set[PrincipalId]:
+def list_holders(asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]) -> set[SubjectId]:
+    """Return every subject with an assignment that may give one of the wanted roles on the resource."""
     found = set[SubjectId]()
     leading: dict[str, bool] = {}
     for origin in dict.fromkeys(
-        (*list_role_sources(asked.facts, model, resource), *_find_propagating(asked, model, resource, wanted))
+        (*list_role_sources(asked.facts, model, resource), *list_sources_below(asked, model, resource, wanted))
     ):
         for subject, keys in asked.facts.assignments_on.get(origin, {}).items():
             for name, _, _ in keys:
@@ -76,10 +76,10 @@ def _find_assigned(
                     leading[name] = may_grant(asked, model, resource, name, wanted)
                 if leading[name]:
                     found.add(subject)
-    return {principal for subject in found for principal in members_of(asked.facts, subject)}
+    return found
 
 
-def _find_propagating(
+def list_sources_below(
     asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]
 ) -> Iterator[ResourceId]:
     """Yield the resources from which a wanted role can come up to the resource."""

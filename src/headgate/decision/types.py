@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +76,32 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequiredAssignment:
-    """One assignment that a fix requires, and the users who may make it."""
+    """One assignment that a fix requires, and the users who may make it. `subject` is None for the subject of the fix."""
 
     role: str
     resource: ResourceId
+    approvers: tuple[PrincipalId, ...]
+    subject: SubjectId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredMembership:
+    """One group that the caller has to join for a fix, and the users who may add members to the group."""
+
+    group: GroupId
     approvers: tuple[PrincipalId, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A fix: assignments to the subject that turn a denial into an allow, all together and none without the others."""
+    """A fix: changes that turn a denial into an allow, all together and none without the others.
+
+    They are assignments to the subject: the caller, or a group or team of the caller; and memberships of the caller.
+    """
 
     subject: SubjectId
     assignments: tuple[RequiredAssignment, ...]
+    memberships: tuple[RequiredMembership, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

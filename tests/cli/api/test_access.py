@@ -76,3 +76,37 @@ def test_an_allow_states_when_the_access_ends(explain: Ask, world: DeploymentHar
 
 def test_an_allow_names_the_assignment_that_gives_it(explain: Ask) -> None:
     assert "vic was assigned viewer on lake.raw" in explain("database.describe", "lake.raw", "--principal", "vic")
+
+
+class TestAnAssignment:
+    def test_a_check_of_an_assignment_accepts_its_role_and_subject(self, ask: Ask) -> None:
+        assert ask("check", "assignment.add", "lake.raw", "--role", "viewer", "--subject", "sam").startswith("0 ")
+
+    def test_a_check_of_an_assignment_without_a_role_is_an_error(self, ask: Ask) -> None:
+        for command in ("check", "explain"):
+            told = ask(command, "assignment.add", "lake.raw", "--subject", "sam")
+
+            assert told == "1 `assignment.add` needs the role of the assignment; pass it with `--role`"
+
+    def test_a_misspelt_role_is_an_error_that_lists_the_roles(self, ask: Ask) -> None:
+        told = ask("check", "assignment.add", "lake.raw", "--role", "vewer", "--subject", "sam")
+
+        assert "has no role `vewer`; its roles on this resource are editor, manager, viewer" in told
+
+    def test_a_misspelt_subject_is_an_error(self, ask: Ask) -> None:
+        told = ask("check", "assignment.add", "lake.raw", "--role", "viewer", "--subject", "sma")
+
+        assert "there is no `sma` that you may see" in told
+
+    def test_options_of_an_assignment_are_refused_for_another_action(self, ask: Ask) -> None:
+        told = ask("check", "database.describe", "lake.raw", "--role", "viewer")
+
+        assert "`database.describe` is none; leave these options out" in told
+
+
+def test_the_subject_of_a_question_changes_no_unknown_action(world: DeploymentHarness) -> None:
+    asked = {"action": "database.descrive", "resource": "lake.raw"}
+    for subject in ({}, {"subject": "vic"}, {"subject": "sam"}):
+        answer = world.call("owner", "POST", "/questions/explain", {**asked, **subject}).json()
+
+        assert answer["missing"]["code"] == "unknown-action", subject

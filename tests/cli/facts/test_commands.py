@@ -77,6 +77,22 @@ class TestCheck:
         assert ask("check", *words, "--principal", "admin").exit_code == 0
         assert ask("check", *words, "--principal", OTHER).exit_code == 1
 
+    @pytest.mark.parametrize(
+        ("words", "missing"),
+        [
+            (("assignment.add", "lake.raw", "--subject", MEMBER), "--role"),
+            (("assignment.remove", "lake.raw", "--role", "editor"), "--subject"),
+            (("assignment.change", "lake.raw", "--role", "editor", "--subject", MEMBER), "--new-role"),
+        ],
+    )
+    def test_facts_check_names_the_missing_option_of_an_assignment(
+        self, ask: Ask, words: tuple[str, ...], missing: str
+    ) -> None:
+        refused = ask("check", *words, "--principal", "admin")
+
+        assert refused.exit_code == 2
+        assert f"pass it with `{missing}`" in refused.output
+
     def test_facts_check_accepts_a_token_as_the_caller(self, tmp_path: Path) -> None:
         token = TokenIssued(TokenId("narrow"), MEMBER, None, (PLANES,))
         file = written(tmp_path, token)
@@ -289,7 +305,7 @@ class TestExplain:
 
         assert result.output.splitlines()[1:] == [
             "├── the access model requires `self.built_in is not true`, and this condition does not hold",
-            "└── no role assignment that a user can make would allow it",
+            "└── no role assignment that a user can make would allow it, and neither would joining a visible group or team",
         ]
 
     @pytest.mark.parametrize(

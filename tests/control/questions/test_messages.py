@@ -8,9 +8,17 @@ import pytest
 from headgate.control.access.visibility import HYPOTHETICAL_USER
 from headgate.control.questions.messages import RefusalMessages, denial_text
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.types import Decision, DenyReason, Explanation, Fix, Question, RequiredAssignment
+from headgate.decision.types import (
+    Decision,
+    DenyReason,
+    Explanation,
+    Fix,
+    Question,
+    RequiredAssignment,
+    RequiredMembership,
+)
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, SubjectId
+from headgate.facts.ids import GroupId, PrincipalId, SubjectId
 from headgate.model.describe import describe_condition
 from headgate.model.load import load_model
 from headgate.model.model import Condition, Model
@@ -102,3 +110,24 @@ class TestTheFixOfARefusal:
         assert wording.refusal(FACTS, "table.select", ("lake", "raw", "flights"), explained).endswith(
             f"; ask {named} to assign `viewer` on `lake.raw.flights`"
         )
+
+    def test_a_refusal_proposes_a_group_to_join_besides_the_assignment(self) -> None:
+        join = Fix(MEMBER, (), (RequiredMembership(GroupId("crew"), (PrincipalId("ben"),)),))
+
+        assert self.refusal(Fix(MEMBER, (VIEWER,)), join).endswith(
+            "; ask ann to assign `viewer` on `lake.raw.flights`, or ask ben to add you to the group `crew`"
+        )
+
+    def test_a_refusal_names_the_group_that_needs_the_role(self) -> None:
+        assert self.refusal(Fix(GroupId("crew"), (VIEWER,))).endswith(
+            "; ask ann to assign `viewer` on `lake.raw.flights` to `crew`"
+        )
+
+    def refusal(self, *fixes: Fix) -> str:
+        question = Question(Caller(MEMBER), "table.select", FLIGHTS)
+        decision = Decision(allowed=False, revision=1, model="nekt", question=question)
+        explained = Explanation(decision, discoverable=True, fixes=fixes)
+        return RefusalMessages(_Names()).refusal(FACTS, "table.select", ("lake", "raw", "flights"), explained)
+
+
+VIEWER = RequiredAssignment("viewer", FLIGHTS, (PrincipalId("ann"),))

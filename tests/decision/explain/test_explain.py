@@ -134,6 +134,12 @@ class TestTheSmallestFix:
         assert found.decision.missing is not None
         assert found.decision.missing.code == code
 
+    def test_an_action_that_no_model_has_is_unknown_on_hidden_and_missing_resources_too(self) -> None:
+        for place in (FLIGHTS, SALARIES, ResourceId("missing")):
+            found = explain(MODELS, snapshot(), Question(Caller(MEMBER), "table.selct", place), NOW)
+
+            assert found.decision.missing == DenyReason("unknown-action", place)
+
     def test_a_deny_of_a_narrowed_token_has_no_fix(self) -> None:
         token = TokenIssued(TokenId("t"), MEMBER, None, (PLANES,))
         facts = snapshot(token, assigned(MEMBER, "viewer", RAW))

@@ -11,18 +11,18 @@ from headgate.decision.context import EvaluationContext
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.explain import fixes
+from headgate.decision.explain.candidate_steps import FixStep, list_assignable_roles, list_own_subjects
 from headgate.decision.explain.explain import explain
 from headgate.decision.tree import subject_kind
 from headgate.decision.types import DenyReason, Fix, Question
 from headgate.facts.caller import Caller
-from headgate.facts.changes import Change, RoleAssigned
+from headgate.facts.changes import Change, MemberAdded, RoleAssigned
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.facts.snapshot import Snapshot
-from headgate.model.model import AssignRule, Model, PropagationRule, Role
-from tests.fakes.generated_histories import BEGUN, ROOT, USERS, histories, questions
+from headgate.model.model import Model
 from tests.fakes.generated_histories import NOW as TIMES
-from tests.fakes.generated_models import KINDS, ROLES, TYPES, model_sets
+from tests.fakes.generated_histories import PRINCIPALS, ROOT, histories, questions, state_with_a_boss
+from tests.fakes.generated_models import DENSE, model_sets, with_a_boss
 
 several = settings(
     max_examples=20,
@@ -31,84 +31,75 @@ several = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
-BOSS = "boss"
 
 
-def with_a_boss(model: Model) -> Model:
-    """Return the model with a role that may assign every role everywhere; without it, most models have no approver of a fix."""
-    boss = Role(BOSS, frozenset({ROOT_TYPE}), frozenset(KINDS), frozenset({BOSS}), frozenset(), frozenset(_MANY))
-    everything = AssignRule(
-        holder=(BOSS,),
-        on_subject=(),
-        roles=frozenset(ROLES),
-        custom=True,
-        on=frozenset(TYPES),
-        to=frozenset(KINDS),
-        verbs=frozenset({"add"}),
-    )
-    return replace(
-        model,
-        roles={**model.roles, BOSS: boss},
-        spread=(*model.spread, PropagationRule(frozenset({BOSS}), frozenset({ROOT_TYPE}))),
-        assign=(*model.assign, everything),
-        standing=tuple(replace(rule, exempt=rule.exempt | {BOSS}) for rule in model.standing),
-    )
-
-
-ROOT_TYPE = "organization"
-_MANY = tuple(f"none.such_{number}" for number in range(50))
-"""Many actions for the role, so that a fix assigns it only if no other role suffices."""
-
-
-def state(batches: list[list[Change]], models: Mapping[str, Model]) -> Snapshot:
-    facts = fold(BEGUN, (change for batch in batches for change in batch), 1)
-    bosses = (RoleAssigned(USERS[1], BOSS, ROOT, name, reason=name) for name in models)
-    return fold(facts, bosses if USERS[1] in facts.principals else (), 1)
-
-
-def users_who_may_give(answers: Answers, given: RoleAssigned, now: float) -> Iterator[PrincipalId]:
+def users_who_may_make(answers: Answers, step: FixStep, now: float) -> Iterator[PrincipalId]:
     for user, principal in sorted(answers.facts.principals.items()):
-        add = Question(Caller(user), "assignment.add", given.resource, role=given.role, subject=given.subject)
-        if principal.kind == "user" and answers.check(add, now).allowed:
+        if isinstance(step, RoleAssigned):
+            asked = Question(Caller(user), "assignment.add", step.resource, role=step.role, subject=step.subject)
+        else:
+            asked = Question(Caller(user), "group.add_member", ResourceId(step.group), subject=step.principal)
+        if principal.kind == "user" and answers.check(asked, now).allowed:
             yield user
 
 
-def made(answers: Answers, fix: Fix) -> list[RoleAssigned]:
+def made(answers: Answers, question: Question, fix: Fix) -> list[FixStep]:
     """Return the changes of a fix."""
     nobody = EvaluationContext(answers.models, answers.facts, Question(Caller(PrincipalId("")), "", ROOT), 0.0)
     places = ((each, nobody.model(answers.facts.resources[each.resource])) for each in fix.assignments)
-    return [RoleAssigned(fix.subject, each.role, each.resource, model.name) for each, model in places if model]
+    return [
+        *(
+            RoleAssigned(each.subject or fix.subject, each.role, each.resource, model.name)
+            for each, model in places
+            if model
+        ),
+        *(MemberAdded(each.group, question.caller.principal) for each in fix.memberships),
+    ]
 
 
-def after(answers: Answers, changes: list[RoleAssigned]) -> Answers:
+def after(answers: Answers, changes: list[FixStep]) -> Answers:
     return Reference(answers.models, fold(answers.facts, changes, answers.facts.revision))
 
 
-def single(answers: Answers, question: Question, now: float) -> Iterator[RoleAssigned]:
-    """Yield every single assignment to the asking principal that suffices, and that a user may make."""
-    asked, subject = EvaluationContext(answers.models, answers.facts, question, now), question.caller.principal
-    for id, resource in answers.facts.resources.items():
+def single(answers: Answers, question: Question, now: float) -> Iterator[FixStep]:
+    """Yield every single change that suffices and that a user may make.
+
+    They are assignments to the asking principal, its groups and its teams, and memberships of the principal.
+    """
+    for step in _steps(answers, question):
+        if after(answers, [step]).check(question, now).allowed and any(users_who_may_make(answers, step, now)):
+            yield step
+
+
+def _steps(answers: Answers, question: Question) -> Iterator[FixStep]:
+    facts, principal = answers.facts, question.caller.principal
+    asked = EvaluationContext(answers.models, facts, question, 0.0)
+    for id, resource in facts.resources.items():
         model = asked.model(resource)
-        roles = (
-            fixes._assignable(answers.facts, model, resource.type, subject_kind(answers.facts, subject))
-            if model
-            else ()
-        )
-        for role in roles:
-            given = RoleAssigned(subject, role, id, model.name if model else "")
-            helps = after(answers, [given]).check(question, now).allowed
-            if helps and any(users_who_may_give(answers, given, now)):
-                yield given
+        for subject in list_own_subjects(facts, model, principal) if model else ():
+            for role in (
+                list_assignable_roles(facts, model, resource.type, subject_kind(facts, subject)) if model else ()
+            ):
+                yield RoleAssigned(subject, role, id, model.name if model else "")
+    if principal in facts.principals:
+        yield from (MemberAdded(group, principal) for group in facts.groups if group not in facts.groups_of(principal))
 
 
-def strengths(answers: Answers, question: Question, option: list[RoleAssigned]) -> tuple[int, ...]:
+def strengths(answers: Answers, question: Question, option: list[FixStep]) -> tuple[int, ...]:
     return fixes._strengths(EvaluationContext(answers.models, answers.facts, question, 0.0), tuple(option))
 
 
+def of_a_stranger(question: Question) -> Question:
+    """Return the question of a principal in no group; the other callers are in every group already."""
+    return replace(question, caller=Caller(PRINCIPALS[2]))
+
+
 GENERATED = given(
-    model_sets().map(lambda models: {name: with_a_boss(model) for name, model in models.items()}),
+    st.one_of(model_sets(), st.just(DENSE)).map(
+        lambda models: {name: with_a_boss(model) for name, model in models.items()}
+    ),
     histories(2),
-    st.lists(questions(), min_size=6, max_size=6),
+    st.lists(st.one_of(questions(), questions().map(of_a_stranger)), min_size=6, max_size=6),
     st.sampled_from(TIMES),
 )
 
@@ -119,16 +110,17 @@ GENERATED = given(
 def test_every_fix_is_sufficient_minimal_and_names_exactly_its_approvers(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
-    answers = Reference(models, state(batches, models))
+    answers = Reference(models, state_with_a_boss(batches, models))
     for question in several_questions:
         for fix in fixes.find_fixes(Engine(models, answers.facts), question, now):
-            changes = made(answers, fix)
+            changes = made(answers, question, fix)
+            approvers = [each.approvers for each in (*fix.assignments, *fix.memberships)]
             assert not answers.check(question, now).allowed
             assert after(answers, changes).check(question, now).allowed
             for number, each in enumerate(changes):
                 assert not after(answers, changes[:number] + changes[number + 1 :]).check(question, now).allowed
-                approvers = users_who_may_give(after(answers, changes[:number]), each, now)
-                assert fix.assignments[number].approvers == tuple(approvers) != ()
+                able = users_who_may_make(after(answers, changes[:number]), each, now)
+                assert approvers[number] == tuple(able) != ()
 
 
 @pytest.mark.timeout(600)
@@ -143,15 +135,30 @@ def test_the_weakest_fix_is_no_stronger_than_any_single_sufficient_assignment(
         name: replace(model, spread=tuple(rule for rule in model.spread if not rule.up), members=frozenset())
         for name, model in models.items()
     }
-    answers = Reference(models, state(batches, models))
+    answers = Reference(models, state_with_a_boss(batches, models))
     for question in several_questions[:3]:
         if not answers.check(question, now).allowed:
             found = [
-                strengths(answers, question, made(answers, fix)) for fix in fixes.find_fixes(answers, question, now)
+                strengths(answers, question, made(answers, question, fix))
+                for fix in fixes.find_fixes(answers, question, now)
             ]
             for given in single(answers, question, now):
                 assert found
                 assert min(found) <= strengths(answers, question, [given])
+
+
+@pytest.mark.timeout(600)
+@several
+@GENERATED
+def test_a_denial_without_a_fix_is_reversed_by_no_single_assignment_or_membership(
+    models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
+) -> None:
+    answers = Reference(models, state_with_a_boss(batches, models))
+    for question in several_questions:
+        if not answers.check(question, now).allowed and not fixes.find_fixes(
+            Engine(models, answers.facts), question, now
+        ):
+            assert next(single(answers, question, now), None) is None, question
 
 
 @several
@@ -159,13 +166,14 @@ def test_the_weakest_fix_is_no_stronger_than_any_single_sufficient_assignment(
 def test_a_hidden_resource_is_explained_exactly_like_a_missing_one(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
-    facts = state(batches, models)
+    facts = state_with_a_boss(batches, models)
     for question in several_questions:
         explained = explain(models, facts, question, now)
         if not (explained.decision.allowed or explained.discoverable) and question.resource != ROOT:
             missing = replace(question, resource=ResourceId("missing"))
             like = explain(models, facts, missing, now)
+            code = "unknown-action" if question.action == "x" else "no-resource"
             assert explained.fixes == ()
-            assert like.decision.missing == DenyReason("no-resource", ResourceId("missing"))
-            assert explained.decision.missing == DenyReason("no-resource", question.resource)
+            assert like.decision.missing == DenyReason(code, ResourceId("missing"))
+            assert explained.decision.missing == DenyReason(code, question.resource)
             assert explained.decision._replace(question=missing, missing=like.decision.missing) == like.decision

@@ -258,6 +258,18 @@ class TestTheAnswer:
         assert "`editor` on `lake.raw.flights`" in told["reason"]["text"]
         assert told["fixes"][0]["assignments"][0]["role"] == "editor"
 
+    def test_an_action_that_no_model_has_is_unknown_for_every_subject_and_resource(self) -> None:
+        reasons = [
+            answer(small(VIEWER), w.OWNER, "evaluation", asked(who, "table.selct", place, context=EXPLAIN))["context"][
+                "reason"
+            ]
+            for who in ("member", "owner")
+            for place in ("flights", "salaries", "missing")
+        ]
+
+        assert {each["code"] for each in reasons} == {"unknown-action"}
+        assert {each["text"] for each in reasons} == {"there is no action `table.selct`; did you mean `table.select`?"}
+
     def test_an_answer_carries_its_decision_for_the_audit(self) -> None:
         answered = sent(small(VIEWER), w.MEMBER, "evaluation", asked("member", "table.insert", "flights"))
 

@@ -31,11 +31,37 @@ def register(app: typer.Typer) -> None:
     access.command("what-if", epilog="Example: headgate access what-if steps.yaml")(show_impact)
 
 
+OfRole = Annotated[
+    str | None, typer.Option("--role", metavar="ROLE", help="the role, for a question about an assignment")
+]
+OfSubject = Annotated[
+    str | None,
+    typer.Option(
+        "--subject",
+        metavar="SUBJECT",
+        help="the subject of the assignment, by name or id: a user, group, team or another",
+    ),
+]
+NewRole = Annotated[
+    str | None, typer.Option("--new-role", metavar="ROLE", help="the role that replaces the one of `--role`")
+]
+
+_ASSIGNMENT = "assignment."
+
+
 def explain_access(
-    action: ActionName, resource: ResourceName, principal: AboutPrincipal = None, *, output: OutputMode = "table"
+    action: ActionName,
+    resource: ResourceName,
+    principal: AboutPrincipal = None,
+    *,
+    role: OfRole = None,
+    subject: OfSubject = None,
+    new_role: NewRole = None,
+    output: OutputMode = "table",
 ) -> None:
     """Explain why an action is allowed or denied. For a denied action it shows the assignments that would allow it."""
-    body = {"action": action, "resource": resource, "subject": principal}
+    properties = _build_properties(action, role, subject, new_role)
+    body = {"action": action, "resource": resource, "subject": principal, **properties}
     answer = send_request("POST", "/questions/explain", body=body)
     if not answer["allowed"]:
         _require_fitting(action, resource)
@@ -47,10 +73,18 @@ def explain_access(
 
 
 def check_access(
-    action: ActionName, resource: ResourceName, principal: AboutPrincipal = None, *, output: OutputMode = "table"
+    action: ActionName,
+    resource: ResourceName,
+    principal: AboutPrincipal = None,
+    *,
+    role: OfRole = None,
+    subject: OfSubject = None,
+    new_role: NewRole = None,
+    output: OutputMode = "table",
 ) -> None:
     """Check whether an action is allowed. The exit code is 0 for allow, 1 for deny or an error."""
-    body = {"action": action, "resource": resource, "subject": principal}
+    properties = _build_properties(action, role, subject, new_role)
+    body = {"action": action, "resource": resource, "subject": principal, **properties}
     answer = send_request("POST", "/questions", body=body)
     if output == "json":
         write_json(answer, indent=2)
@@ -100,6 +134,27 @@ def show_impact(
         write_json({"effects": effects, "pipelines": pipelines}, indent=2)
     else:
         print_effects(effects, pipelines)
+
+
+def _build_properties(
+    action: str, role: str | None, subject: str | None, new_role: str | None
+) -> dict[str, dict[str, str]]:
+    """Return the `properties` of a question about an assignment, and nothing for another question.
+
+    Raises `ApiError` for options that do not fit the action.
+    """
+    given = {"role": role, "to": subject, "new_role": new_role}
+    found = {key: value for key, value in given.items() if value is not None}
+    if not action.startswith(_ASSIGNMENT):
+        if found:
+            raise ApiError(
+                f"`--role`, `--subject` and `--new-role` are for questions about assignments, and `{action}` is none; "
+                "leave these options out"
+            )
+        return {}
+    if role is None:
+        raise ApiError(f"`{action}` needs the role of the assignment; pass it with `--role`")
+    return {"properties": found}
 
 
 def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
@@ -160,8 +215,16 @@ def _type(resource: str) -> str | None:
 
 
 def fix_text(fix: dict[str, Any]) -> str:
-    """Return a fix as text: the assignments that would allow the action, each with the principals that can make it."""
+    """Return a fix as text: the changes that would allow the action, each with the principals that can make it."""
     return " and ".join(
-        f"{each['role']} on {each['resource']}, which {' or '.join(each['approvers'])} can assign"
-        for each in fix["assignments"]
+        (*map(_assignment_text, fix["assignments"]), *map(_membership_text, fix.get("memberships", ())))
     )
+
+
+def _assignment_text(needed: dict[str, Any]) -> str:
+    to = f" to {needed['subject']}" if needed.get("subject") else ""
+    return f"{needed['role']} on {needed['resource']}, which {' or '.join(needed['approvers'])} can assign{to}"
+
+
+def _membership_text(needed: dict[str, Any]) -> str:
+    return f"membership in the group {needed['group']}, to which {' or '.join(needed['approvers'])} can add members"

@@ -16,7 +16,15 @@ from headgate.control.questions.messages import NO_FIX, denial_text, hidden_text
 from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.explain.explain import explain, find_end, smallest_fixes
 from headgate.decision.reference import decide
-from headgate.decision.types import DenyReason, Explanation, Fix, GrantPath, Question, RequiredAssignment
+from headgate.decision.types import (
+    DenyReason,
+    Explanation,
+    Fix,
+    GrantPath,
+    Question,
+    RequiredAssignment,
+    RequiredMembership,
+)
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
@@ -82,7 +90,7 @@ def _tree(facts: Snapshot, found: Explanation) -> Tree:
     missing = found.decision.missing or DenyReason("no-role")
     tree.children.append(_branch(denial_text(facts, missing, found.decision.question.caller.principal)))
     for fix in found.fixes:
-        needed = (_needed(facts, fix, each) for each in fix.assignments)
+        needed = (*(_needed(facts, fix, each) for each in fix.assignments), *map(_membership, fix.memberships))
         tree.children.append(_branch("it would be allowed with", *needed))
     if not found.fixes:
         tree.children.append(_branch(NO_FIX))
@@ -125,9 +133,17 @@ def _way(facts: Snapshot, way: GrantPath, roles: Iterable[str]) -> Iterator[str]
 
 
 def _needed(facts: Snapshot, fix: Fix, needed: RequiredAssignment) -> str:
-    named = " or ".join(needed.approvers[:_MANY])
-    more = f" or {len(needed.approvers) - _MANY} more" if len(needed.approvers) > _MANY else ""
-    return f"{needed.role} on {name_text(facts, needed.resource)} for {fix.subject}, which {named}{more} can assign"
+    subject, able = needed.subject or fix.subject, _able(needed.approvers)
+    return f"{needed.role} on {name_text(facts, needed.resource)} for {subject}, which {able} can assign"
+
+
+def _membership(needed: RequiredMembership) -> str:
+    return f"membership in the group {needed.group}, to which {_able(needed.approvers)} can add members"
+
+
+def _able(approvers: Sequence[str]) -> str:
+    more = f" or {len(approvers) - _MANY} more" if len(approvers) > _MANY else ""
+    return f"{' or '.join(approvers[:_MANY])}{more}"
 
 
 def _json(facts: Snapshot, found: Explanation) -> dict[str, Any]:
@@ -164,7 +180,14 @@ def _missing_json(facts: Snapshot, found: Explanation, missing: DenyReason) -> d
 
 def _fix_json(facts: Snapshot, fix: Fix) -> dict[str, Any]:
     assignments = [
-        {"role": each.role, "resource": name_text(facts, each.resource), "approvers": list(each.approvers)}
+        {
+            "role": each.role,
+            "resource": name_text(facts, each.resource),
+            "approvers": list(each.approvers),
+            **({"subject": each.subject} if each.subject else {}),
+        }
         for each in fix.assignments
     ]
-    return {"subject": fix.subject, "assignments": assignments}
+    memberships = [{"group": each.group, "approvers": list(each.approvers)} for each in fix.memberships]
+    more = {"memberships": memberships} if memberships else {}
+    return {"subject": fix.subject, "assignments": assignments, **more}

@@ -66,6 +66,8 @@ def action_of(models: Models, name: str) -> str:
 def question_of(models: Models, facts: Snapshot, caller: Caller, asked: tuple[str, ResourceId], more: With) -> Question:
     """Return a question with its parameters. Raises `AskError` for an unknown name or a parameter without `=`."""
     action, place = asked
+    if action in ASSIGNING:
+        _require_assignment(action, more)
     return Question(
         caller,
         action_of(models, action),
@@ -76,6 +78,16 @@ def question_of(models: Models, facts: Snapshot, caller: Caller, asked: tuple[st
         _role_of(models, facts, more.new_role),
         _pairs(more.context),
     )
+
+
+def _require_assignment(action: str, more: With) -> None:
+    """Raise `AskError` for a question about an assignment that lacks an option."""
+    if more.role is None:
+        raise AskError(f"`{action}` needs the role of the assignment; pass it with `--role`")
+    if action == "assignment.change" and more.new_role is None:
+        raise AskError(f"`{action}` needs the role that replaces the one of `--role`; pass it with `--new-role`")
+    if action != "assignment.add" and more.subject is None:
+        raise AskError(f"`{action}` needs the subject of the assignment; pass it with `--subject`")
 
 
 def _pairs(words: Sequence[str]) -> Mapping[str, tuple[str, ...]]:

@@ -108,6 +108,9 @@ def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
 
 def _sum_up(opened: "HttpScenarioRunner") -> None:
     say(f"for {opened.confirmed} of the cases, the dry run of a route gave the same decision")
+    say(
+        f"for {opened.unconfirmed} of the cases, only AuthZEN answered, because no route with a dry run fits the question"
+    )
 
 
 def _systems(folders: Sequence[Path], start: "EngineFactory") -> "list[System]":

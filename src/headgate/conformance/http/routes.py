@@ -18,6 +18,8 @@ from headgate.control.kernel.parsing import JsonObject
 from headgate.decision.types import Question
 
 _MAKING = "create_"
+_TYPE = "{type}"
+"""The placeholder for the type of a created resource; a route with it performs the action only for types of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | N
             known = {**_list_values(question), **_describe_creation(world, question)}
             known |= {f"with.{name}": value for name, value in said.items()}
             parts = [_fill(part, known) for part in route.path.split("/")]
-            if None in parts:  # the question names no such object, so no request can be sent
-                return None
+            if None in parts or (_TYPE in route.body.values() and "type" not in known):
+                return None  # the question names no such object or type, so no request can be sent
             path = "/".join(quote(str(part), safe="") for part in parts)
             query, body = _object(route.query, known), _object(route.body, known)
             return Call(route.method, path, query, body, (question.action, *route.also))
@@ -96,11 +98,14 @@ def _list_values(question: Question) -> Mapping[str, Any]:
 
 
 def _describe_creation(world: World, question: Question) -> Mapping[str, Any]:
-    """Return the type, parent, relations and attributes of the resource that the question would create."""
+    """Return the type, parent, relations and attributes of the resource that the question would create.
+
+    Empty if the verb creates no type of the model: a view, for one, is a table to the API, and created by the catalog.
+    """
     verb = question.action.partition(".")[2]
-    if not verb.startswith(_MAKING):
-        return {}
     type = verb.removeprefix(_MAKING)
+    if not verb.startswith(_MAKING) or type not in world.language.model.types:
+        return {}
     try:
         parent, belonging = resolve_parent(world, question.resource, type)
     except ScenarioError:  # the model has no parent for the type: the route has to refuse it

@@ -20,7 +20,7 @@ from headgate.app.http.in_process import serve_in_process
 from headgate.app.settings.settings import DEFAULT_MODEL, default_settings
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.http.case_users import Bearer, CaseUsers, program
-from headgate.conformance.http.routes import call_for
+from headgate.conformance.http.routes import Call, call_for
 from headgate.conformance.http.stores import CaseStores
 from headgate.conformance.questions import Asked
 from headgate.conformance.world import World
@@ -70,6 +70,8 @@ class HttpScenarioRunner:
         self._people: list[CaseUsers] = []
         self.confirmed = 0
         """The number of cases that the dry run of a route has confirmed."""
+        self.unconfirmed = 0
+        """The number of cases that only AuthZEN has answered."""
 
     def ask(self, world: World, asked: Sequence[Asked], ask: JsonObject) -> tuple[bool, ...]:
         """Ask the questions of a case, and return for each whether it is allowed.
@@ -86,8 +88,11 @@ class HttpScenarioRunner:
             secret = bearer.secret if bearer else people.secret(caller.principal, self._log_in)
             said = entry(ask.get("with", {}))
             allowed = tuple(self._evaluate(secret, log, _evaluation(world, each, said)) for each in asked)
-            if bearer is None or bearer.itself:
-                self._confirm(secret, world, asked, allowed, said)
+            call = call_for(world, asked, said) if bearer is None or bearer.itself else None
+            if call is None:
+                self.unconfirmed += 1
+            else:
+                self._confirm(secret, call, asked, allowed)
             return allowed
 
     def _of(self, world: World) -> CaseUsers:
@@ -122,13 +127,9 @@ class HttpScenarioRunner:
         answer = self._http.post("/api/v1/login", json={"login": login, "password": password})
         return str(answer.raise_for_status().json()["session"])
 
-    def _confirm(
-        self, secret: str, world: World, asked: Sequence[Asked], allowed: Sequence[bool], said: JsonObject
-    ) -> None:
-        """Compare the decisions with the dry run of a route, if there is one. Raises `ScenarioError` if they differ."""
-        call, log = call_for(world, asked, said), asked[0].log
-        if call is None:
-            return
+    def _confirm(self, secret: str, call: Call, asked: Sequence[Asked], allowed: Sequence[bool]) -> None:
+        """Compare the decisions with the dry run of a route. Raises `ScenarioError` if they differ."""
+        log = asked[0].log
         expected = all(
             answer for each, answer in zip(asked, allowed, strict=True) if each.question.action in call.actions
         )

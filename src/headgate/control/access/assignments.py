@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
+from headgate.control.kernel.operations import AssignmentWords, OperationPlace
+from headgate.decision.types import Question
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment
@@ -30,19 +32,33 @@ class AssignRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require the privilege to add this role, and, if the change shortens an existing assignment, to remove it."""
         place = view.target(self.resource)
-        view.require_visible_subject(self.subject)
+        self._require_subject(view, place.id)
         model = resolve_role_model(view, self.role, place, self.model)
-        view.require_action("assignment.add", place.id, role=self.role, subject=self.subject)
+        about = OperationPlace(place, about=AssignmentWords(self.role, self.subject))
+        view.require_operation(self.name, {"resource": about})
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the end of the assignment is in the past; choose a later end")
         if self.ends is not None and self.starts is not None and self.ends <= self.starts:
             raise InvalidError("the end of the assignment is not after its start; choose a later end")
         old = _find_assignment(view, self.subject, self.role, place.id, self.reason)
         if old is not None and self._cuts(old, view.now):
-            view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
+            view.require_operation("role.shorten", {"resource": about})
         given = RoleAssigned(self.subject, self.role, place.id, model, view.actor, self.ends, self.starts, self.reason)
         require_remaining_owner(view, self.subject, given)
         return CommandEffect((given,))
+
+    def _require_subject(self, view: CommandContext, place: ResourceId) -> None:
+        """Raise `NotFoundError` for a subject that is missing, or hidden from a caller that may not assign the role to it.
+
+        A caller that may assign the role need not see the subject: it may know the subject from elsewhere.
+        """
+        about = (
+            Question(view.caller, "assignment.add", place, role=self.role, subject=self.subject)
+            if view.caller
+            else None
+        )
+        if about is None or not view.engine.check(about, view.now).allowed:
+            view.require_visible_subject(self.subject)
 
     def _cuts(self, old: Assignment, now: float) -> bool:
         later = self.starts is not None and self.starts > max(now, old.starts or now)
@@ -62,7 +78,8 @@ class RevokeRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require the privilege to remove this role; the last owner cannot be removed."""
         place = view.target(self.resource)
-        view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
+        about = OperationPlace(place, about=AssignmentWords(self.role, self.subject))
+        view.require_operation(self.name, {"resource": about})
         _require_assignment(view, self.subject, self.role, place.id, self.reason)
         taken = RoleRevoked(self.subject, self.role, place.id, self.reason)
         require_remaining_owner(view, self.subject, taken)
@@ -84,7 +101,8 @@ class ChangeRole:
         """Require the privilege to change the one role into the other; the last owner cannot be removed."""
         place = view.target(self.resource)
         model = resolve_role_model(view, self.new_role, place)
-        view.require_action("assignment.change", place.id, role=self.role, subject=self.subject, new_role=self.new_role)
+        about = OperationPlace(place, about=AssignmentWords(self.role, self.subject, self.new_role))
+        view.require_operation(self.name, {"resource": about})
         old = _require_assignment(view, self.subject, self.role, place.id, self.reason)
         if _find_assignment(view, self.subject, self.new_role, place.id, self.reason) is not None:
             raise AlreadyExistsError(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.display_names import require_display_name
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.decision.conditions import ConditionInput, holds
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -24,7 +25,8 @@ class DefineRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `organization.define_role`. The name may not be that of a role of the model that custom roles do not replace."""
         given = {"name": (self.role,), "permissions": self.permissions}
-        view.require_action("organization.define_role", view.root, given=given)
+        root = OperationPlace(view.facts.resources[view.root], given=given)
+        view.require_operation(self.name, {"organization": root})
         model, custom = _catalogue(view)
         require_display_name(view, self.role)
         if not self.role.strip():
@@ -48,7 +50,8 @@ class DeleteRole:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `organization.delete_role`. The last custom role cannot be deleted while custom roles are in force."""
-        view.require_action("organization.delete_role", view.root, given={"name": (self.role,)})
+        root = OperationPlace(view.facts.resources[view.root], given={"name": (self.role,)})
+        view.require_operation(self.name, {"organization": root})
         model, custom = _catalogue(view)
         if self.role not in view.facts.custom_roles:
             names = ", ".join(sorted(view.facts.custom_roles)) or "none"

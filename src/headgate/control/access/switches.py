@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.facts.changes import SettingChanged
 from headgate.facts.ids import ResourceId
 
@@ -23,7 +24,8 @@ class ChangeSetting:
         A switch that no role may set, such as a plan, is set by the deployment.
         """
         place = view.target(self.resource)
-        view.require_action(f"{place.type}.set_{self.setting}", place.id, given={"mode": (self.value,)})
+        about = OperationPlace(place, given={"mode": (self.value,)})
+        view.require_operation(self.name, {"resource": about}, setting=self.setting)
         known = [setting for model in view.models.values() if (setting := model.settings.get(self.setting))]
         if not any(setting.on == place.type for setting in known):
             names = {

@@ -151,11 +151,19 @@ def _for_the_caller(view: CommandContext, request: RequestId) -> tuple[AccessReq
 
 
 def _find_assignable_fix(view: CommandContext, request: RequestId, asked: AccessRequest) -> tuple[RoleAssigned, ...]:
-    """Return the assignments that the caller could make now, of the first smallest fix that has any such assignment."""
+    """Return the assignments that the caller could make now, of the first smallest fix that has any such assignment.
+
+    Only assignments to the author count: a request does not give others access, and does not change groups.
+    """
     question = _question(asked)
     fixes = smallest_fixes(view.models, view.facts, question, view.now, view.engine) if question else ()
-    found = (tuple(_assignable(view, request, fix)) for fix in fixes)
+    own = (fix for fix in fixes if not fix.memberships and _is_only_for(asked.author, fix))
+    found = (tuple(_assignable(view, request, fix)) for fix in own)
     return next((each for each in found if each), ())
+
+
+def _is_only_for(author: PrincipalId, fix: Fix) -> bool:
+    return all((each.subject or fix.subject) == author for each in fix.assignments)
 
 
 def _assignable(view: CommandContext, request: RequestId, fix: Fix) -> Iterator[RoleAssigned]:

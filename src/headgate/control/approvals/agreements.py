@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from headgate.control.access.escalation import find_owners, is_approved_at_once
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.tree import subject_kind
 from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned
@@ -30,7 +31,7 @@ class RequestAccess:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `output_port.request_access` for that consumer and purpose."""
-        port = _port(view, self, "request_access")
+        port = _port(view, self)
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor or self.author)
         agreed = (
             _build_approval(view, self.access, requested, view.now, None) if _at_once(view, port, self.consumer) else ()
@@ -52,7 +53,7 @@ class AddAccess:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `output_port.add_access`."""
-        port = _port(view, self, "add_access")
+        port = _port(view, self)
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor)
         agreed = _build_approval(view, self.access, requested, self.starts, self.ends)
         return CommandEffect((requested, *agreed), (_purpose(self.access, self.purpose),))
@@ -131,11 +132,11 @@ class DeleteAccess:
         return CommandEffect((AccessDeleted(self.access),), (DocumentPut("access", self.access, None),))
 
 
-def _port(view: CommandContext, asked: RequestAccess | AddAccess, verb: str) -> Resource:
+def _port(view: CommandContext, asked: RequestAccess | AddAccess) -> Resource:
     """Return the port, if the caller may do this and the consumer is valid. Raises a `CommandError` otherwise."""
     port = view.target(asked.port, "output_port")
     on, given = {"consumer": (ResourceId(asked.consumer),)}, {"purpose": (asked.purpose,)}
-    view.require_action(f"{port.type}.{verb}", port.id, on=on, given=given)
+    view.require_operation(asked.name, {"port": OperationPlace(port, on, given)})
     view.require_visible_subject(asked.consumer)
     view.free_id(asked.access)
     model, role = _role(view, port)
@@ -177,9 +178,8 @@ def _at_once(view: CommandContext, port: Resource, consumer: SubjectId) -> bool:
     return is_approved_at_once(port.attributes) or consumer in find_owners(view, port)
 
 
-def _require_agreement(view: CommandContext, access: ResourceId, action: str) -> Agreement:
-    view.target(access, "access")
-    view.require_action(action, access)
+def _require_agreement(view: CommandContext, access: ResourceId, operation: str) -> Agreement:
+    view.require_operation(operation, {"access": view.target(access, "access")})
     return view.facts.agreements[access]
 
 

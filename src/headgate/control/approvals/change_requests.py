@@ -24,7 +24,7 @@ class SubmitChange:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `submit_change` on the resource."""
         found = view.target(self.resource)
-        view.require_action(f"{found.type}.submit_change", found.id)
+        view.require_operation(self.name, {"resource": found})
         view.free_id(self.change)
         filed = ChangeRequested(self.change, found.id, view.actor or self.author)
         return CommandEffect((filed,), (DocumentPut("change_request", self.change, dict(self.document)),))
@@ -61,6 +61,5 @@ class RejectChange:
 
 
 def _decide_change(view: CommandContext, change: ResourceId, verb: str, state: str) -> CommandEffect:
-    view.target(change, "change_request")
-    view.require_action(f"change_request.{verb}", change)
+    view.require_operation(f"change.{verb}", {"change_request": view.target(change, "change_request")})
     return CommandEffect((ChangeDecided(change, state),))

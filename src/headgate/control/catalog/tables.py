@@ -85,7 +85,7 @@ class RegisterTable:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `lake.register_table` and `database.create_table`."""
         database = view.target(self.database, "database")
-        view.require_action("lake.register_table", database.parent)
+        view.require_operation(self.name, {"lake": view.facts.resources[database.parent]})
         if _pipeline_of(view) is not None:
             raise InvalidError(
                 "a run cannot register tables; register the table outside of the pipeline, or declare it as an output, so that the run creates it"
@@ -123,8 +123,7 @@ class ChangeProperties:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `database.alter`."""
-        view.target(self.database, "database")
-        view.require_action("database.alter", self.database)
+        view.require_operation(self.name, {"database": view.target(self.database, "database")})
         return CommandEffect(())
 
 
@@ -140,10 +139,8 @@ class RenameTable:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `table.alter` and `table.drop` on it, and to create one in the target database; the caller gains no privilege."""
         found = view.target(self.table, "table")
-        view.target(self.database, "database")
-        view.require_action("table.alter", self.table)
-        view.require_action("table.drop", self.table)
-        view.require_action("database.create_view" if is_view(found) else "database.create_table", self.database)
+        places = {"table": found, "database": view.target(self.database, "database")}
+        view.require_operation(self.name, places, type=VIEW if is_view(found) else "table")
         view.new_name(self.table, self.database, self.title)
         change = ResourceRenamed(self.table, self.database, self.title)
         require_no_escalation(view, self.table, change)

@@ -167,8 +167,7 @@ class ChangeSecret:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `connection.edit`."""
-        view.target(self.connection, "connection")
-        view.require_action("connection.edit", self.connection)
+        view.require_operation(self.name, {"connection": view.target(self.connection, "connection")})
         return CommandEffect((), _build_secret_document(self.connection, self.encrypted))
 
 

@@ -6,6 +6,7 @@ from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.display_names import require_display_name
 from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.operations import AssignmentWords, OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.implicit import creator_assignments
 from headgate.facts.changes import Attributes, GroupCreated, GroupDeleted, MemberAdded, MemberRemoved
@@ -27,7 +28,7 @@ class CreateGroup:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `organization.create_group`. The creator is assigned the roles that the model gives to creators."""
         require_display_name(view, self.title)
-        view.require_action("organization.create_group", view.root)
+        view.require_operation(self.name, {"organization": view.facts.resources[view.root]})
         view.free_id(self.group)
         if view.caller is not None and self.attributes:
             raise InvalidError(
@@ -51,7 +52,7 @@ class RenameGroup:
         """Require `group.rename`, or `group.edit` if the model does not have that action."""
         require_display_name(view, self.title)
         found = _group(view, self.group)
-        view.require_action(view.action(found, "rename", "edit"), found.id)
+        view.require_operation(self.name, {"group": found})
         return CommandEffect((), (DocumentPut(_TYPE, self.group, {"name": self.title}),))
 
 
@@ -68,7 +69,8 @@ class ChangeMembership:
         """Require `group.add_member` or `group.remove_member`; the last owner cannot be removed."""
         found = _group(view, self.group)
         verb, step = ("add_member", MemberAdded) if self.member else ("remove_member", MemberRemoved)
-        view.require_action(f"{_TYPE}.{verb}", found.id, subject=self.principal)
+        place = OperationPlace(found, about=AssignmentWords(subject=self.principal))
+        view.require_operation(self.name, {"group": place}, verb=verb)
         view.require_principal(self.principal)
         change = step(self.group, self.principal)
         require_remaining_owner(view, self.principal, change)
@@ -85,7 +87,7 @@ class DeleteGroup:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `group.delete`; the last owner cannot be removed."""
         found = _group(view, self.group)
-        view.require_action(f"{_TYPE}.delete", found.id)
+        view.require_operation(self.name, {"group": found})
         change = GroupDeleted(self.group)
         require_remaining_owner(view, self.group, change)
         return CommandEffect((change,), (DocumentPut(_TYPE, self.group, None),))

@@ -10,6 +10,7 @@ from headgate.control.identity.tokens import token_erasures
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action, resolve_role_model
 from headgate.control.kernel.display_names import require_display_name, usable_name_of_user
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.implicit import creator_assignments
 from headgate.facts.changes import (
@@ -147,7 +148,7 @@ class CreateServicePrincipal:
         model = view.model_for(_SERVICE, place.id)
         require_display_name(view, self.title)
         scope = (self.scope,) if self.scope else ()
-        view.require_action(f"{place.type}.create_{_SERVICE}", place.id, given={"scope": scope})
+        view.require_operation(self.name, {"parent": OperationPlace(place, given={"scope": scope})})
         view.free_id(self.principal)
         added = PrincipalAdded(self.principal, _SERVICE)
         if self.role is not None:

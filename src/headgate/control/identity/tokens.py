@@ -83,8 +83,7 @@ class IssueToken:
             )
         _not_wider(view, self.ends)
         if self.parent is not None:
-            place = view.target(self.parent)
-            view.require_action(f"{place.type}.create_token", place.id)
+            view.require_operation(self.name, {"parent": view.target(self.parent)})
         require_may_act_as(view, self.principal)
         for each in self.only or ():
             view.resource(each)
@@ -141,7 +140,7 @@ class RevokeToken:
 
     def _anothers(self, view: CommandContext, principal: PrincipalId) -> None:
         if self.token in view.facts.resources:
-            view.require_action("token.delete", ResourceId(self.token))
+            view.require_operation(self.name, {"token": view.facts.resources[ResourceId(self.token)]})
             return
         view.require_action("organization.manage_users", view.root)
         for role, place, _ in view.facts.assignments.get(principal, ()):

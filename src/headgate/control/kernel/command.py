@@ -9,6 +9,7 @@ from typing import Protocol
 from headgate.control.kernel.errors import AlreadyExistsError, CommandError, InvalidError, NotFoundError, missing_text
 from headgate.control.kernel.ids import describe_id_fault
 from headgate.control.kernel.names import describe_new_name_fault
+from headgate.control.kernel.operations import OperationPlace, load_operation_table
 from headgate.control.kernel.ports import DocumentPut, Pointer
 from headgate.control.kernel.run_queue import RunUpdate
 from headgate.decision.context import Models, model_for
@@ -21,6 +22,7 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 from headgate.model.model import Model
+from headgate.model.operations import OperationNeed
 
 
 class PermissionDeniedError(CommandError):
@@ -149,6 +151,32 @@ class CommandContext:
         """Require that the caller may do the action; the deployment itself may do everything."""
         if self.caller is not None:
             self.require(Question(self.caller, action, resource, on, role, subject, new_role, given))
+
+    def require_operation(
+        self, operation: str, places: Mapping[str, Resource | OperationPlace], /, **words: str
+    ) -> None:
+        """Require every action that the operation needs on its places, in the order of `headgate/model/operations.yaml`.
+
+        `words` are the values of the texts in braces.
+        """
+        for need in load_operation_table()[operation]:
+            named = places[need.place]
+            place = named if isinstance(named, OperationPlace) else OperationPlace(named)
+            self.require_action(
+                self._resolve_action(place.resource, need, words),
+                place.resource.id,
+                on=place.on,
+                given=place.given,
+                role=place.about.role,
+                subject=place.about.subject,
+                new_role=place.about.new_role,
+            )
+
+    def _resolve_action(self, resource: Resource, need: OperationNeed, words: Mapping[str, str]) -> str:
+        if len(need.verbs) > 1:
+            return self.action(resource, *(verb.format(**words) for verb in need.verbs))
+        verb = next(iter(need.verbs))
+        return verb if "." in verb else f"{resource.type}.{verb.format(**words)}"
 
     def target(self, id: ResourceId, *types: str) -> Resource:
         """Return the resource that the command is about, without a check whether the caller may discover it.

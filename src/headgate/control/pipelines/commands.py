@@ -6,6 +6,7 @@ from typing import Any
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.pipelines.run_as import resolve_run_as
@@ -78,7 +79,7 @@ class SavePipeline:
         found = view.target(self.pipeline, self.kind)
         changes = self._changes(found)
         for each in (view, view.with_changes(*changes)):
-            each.require_action(f"{self.kind}.edit", found.id)
+            each.require_operation(self.name, {"pipeline": found})
         self._remade(view, found)
         # A running attempt has read the old definition, and has the privileges of its run-as principal at that time.
         require_not_running(view, self.pipeline, self.title)
@@ -99,12 +100,12 @@ class SavePipeline:
         named = targets(self.relations)
         added = {name for name, ids in named.items() if not set(ids) <= set(targets(found.relations).get(name, ()))}
         if "cluster" in added:
-            action = f"{found.type}.move_to_cluster"
-            view.require_action(action, found.id, on={"cluster": named["cluster"]})
+            place = OperationPlace(found, on={"cluster": named["cluster"]})
+            view.require_operation("resource.move_to_cluster", {"resource": place}, verb="move_to_cluster")
         if found.type not in model.derived and added & list_needed_relations(model):
-            parent = view.target(found.parent)
-            action = f"{parent.type}.create_{found.type}"
-            view.require_action(action, parent.id, on=named, given={**found.attributes, **self.attributes})
+            given = {**found.attributes, **self.attributes}
+            place = OperationPlace(view.target(found.parent), named, given)
+            view.require_operation("resource.create", {"parent": place}, type=found.type)
 
     def _know_targets(self, view: CommandContext) -> None:
         for relation, edges in self.relations.items():

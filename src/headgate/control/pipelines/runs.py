@@ -34,12 +34,6 @@ from headgate.facts.snapshot import Resource, Snapshot
 SECRET = "run_secret"  # noqa: S105 (the kind of a document with the hash)
 """The kind of document with the hash of a run's secret, while an attempt is under way."""
 
-TRIGGER = ("trigger", "create_run", "create_job", "resume")
-"""The actions that allow running a pipeline: the first one that the access model has for its type counts."""
-
-CANCEL = ("cancel", *TRIGGER[:-1], "pause")
-"""The actions that allow cancelling a run: the first one that the access model has for its pipeline's type counts."""
-
 LOST = "lost"
 """The end state of an attempt whose worker stopped renewing its lease."""
 
@@ -70,7 +64,7 @@ class QueueRun:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `trigger`, or the model's equivalent. A paused or inactive pipeline accepts no runs."""
         found = view.target(self.pipeline)
-        view.require_action(view.action(found, *TRIGGER), found.id)
+        view.require_operation(self.name, {"pipeline": found})
         if self.trigger not in TRIGGERS:
             raise InvalidError(f"`{self.trigger}` is not a trigger of runs; choose from {', '.join(TRIGGERS)}")
         view.free_id(self.run)
@@ -242,7 +236,7 @@ class CancelRun:
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
             raise missing_run(self.row.run)
-        view.require_action(view.action(found, *CANCEL), found.id)
+        view.require_operation(self.name, {"pipeline": found})
         _not_ended(self.row)
         return _end_run(view, self.row, CANCELLED, self.why)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunRow
 from headgate.control.pipelines.runs import QueueRun, requeue
 from headgate.control.resources.attributes import STATE
@@ -50,7 +51,7 @@ class ChangeState:
         found = view.target(self.resource)
         if self.verb not in STATES:
             raise InvalidError(f"`{self.verb}` is not a change of state; choose from {', '.join(STATES)}")
-        view.require_action(f"{found.type}.{self.verb}", found.id)
+        view.require_operation(self.name, {"resource": found}, verb=self.verb)
         change = AttributesSet(found.id, self._attributes(found))
         plans = [CommandEffect((change,)), *self._stopped(view), *self._queue_next(view.with_changes(change), found)]
         return CommandEffect(
@@ -92,6 +93,7 @@ class MoveToCluster:
         found = view.target(self.resource)
         relation = next((relation for type, relation in MOVED_BY if type == found.type), "cluster")
         verb = MOVED_BY.get((found.type, relation), "move_to_cluster")
-        view.require_action(f"{found.type}.{verb}", found.id, on={"cluster": (self.cluster,)})
+        place = OperationPlace(found, on={"cluster": (self.cluster,)})
+        view.require_operation(self.name, {"resource": place}, verb=verb)
         cluster = view.resource(self.cluster, "cluster")
         return CommandEffect((RelationsSet(found.id, {**found.relations, relation: (Edge(cluster.id),)}),))

@@ -10,6 +10,7 @@ from typing import Any
 
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import NotFoundError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.pipelines.commands import require_not_running, use_connections
 from headgate.control.pipelines.run_as import resolve_run_as
@@ -41,7 +42,7 @@ class AddStream:
             "outputs": places["outputs"],
             "output_layers": tuple(set(places["output_layers"]) & set(places["outputs"])),
         }
-        view.require_action(f"{found.type}.add_stream", found.id, on=on)
+        view.require_operation(self.name, {"pipeline": OperationPlace(found, on=on)})
         for target in (*places["outputs"], *places["output_layers"]):
             view.resource(target, "table", "database")
         added = {name: (*found.relations.get(name, ()), *self.relations.get(name, ())) for name in _WRITTEN}
@@ -72,7 +73,8 @@ class SwitchStream:
         tables = {within[title] for title in self.titles if title in within}
         written = tuple(edge.target for edge in found.relations.get("outputs", ()) if self._writes(edge, tables))
         verb = "enable_stream" if self.enabled else "disable_stream"
-        view.require_action(f"{found.type}.{verb}", found.id, on={"outputs": written})
+        place = OperationPlace(found, on={"outputs": written})
+        view.require_operation(self.name, {"pipeline": place}, verb=verb)
         if not written:
             raise NotFoundError(
                 f"the pipeline `{found.name}` has no stream that writes the table `{self.titles[0]}` in the database; "

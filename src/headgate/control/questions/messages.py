@@ -1,13 +1,14 @@
 """Refusals in words: one text for every endpoint, and the same text for a hidden name and a missing one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
 from headgate.control.kernel.errors import missing_text
-from headgate.decision.types import DenyReason, Explanation, RequiredAssignment
+from headgate.decision.types import DenyReason, Explanation, Fix, Question
 from headgate.facts.caller import Caller
-from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
 
 
@@ -50,13 +51,31 @@ class RefusalMessages:
     def _fix(self, explained: Explanation, facts: Snapshot) -> str:
         """Return the first fix as the end of a sentence, or that there is none; empty if the resource is not discoverable."""
         if explained.fixes:
-            needed = (self._needed(facts, each) for each in explained.fixes[0].assignments)
-            return f"; ask {', and '.join(needed)}"
+            question, first = explained.decision.question, explained.fixes[0]
+            joins = (each for each in explained.fixes[1:] if each.memberships and not each.assignments)
+            told = [", and ".join(self._list_needed(facts, each, question)) for each in (first, *islice(joins, 1))]
+            return f"; ask {', or ask '.join(told)}"
         return f"; {NO_FIX}" if explained.discoverable else ""
 
-    def _needed(self, facts: Snapshot, needed: RequiredAssignment) -> str:
-        who = _either([self._names.name(each) for each in needed.approvers if each != HYPOTHETICAL_USER])
-        return f"{who} to assign `{needed.role}` on `{display_name(facts, needed.resource)}`"
+    def _list_needed(self, facts: Snapshot, fix: Fix, question: Question) -> Iterator[str]:
+        # The subject that the caller has named may be hidden, so that its name is not repeated.
+        unnamed = (question.caller.principal, question.subject)
+        for each in fix.assignments:
+            subject = each.subject or fix.subject
+            to = "" if subject in unnamed else f" to `{subject_display_name(self._names, facts, subject)}`"
+            place = display_name(facts, each.resource)
+            yield f"{self._approvers(each.approvers)} to assign `{each.role}` on `{place}`{to}"
+        for each in fix.memberships:
+            yield f"{self._approvers(each.approvers)} to add you to the group `{self._names.name(each.group)}`"
+
+    def _approvers(self, approvers: Sequence[PrincipalId]) -> str:
+        return _either([self._names.name(each) for each in approvers if each != HYPOTHETICAL_USER])
+
+
+def subject_display_name(names: SubjectNames, facts: Snapshot, subject: SubjectId) -> str:
+    """Return the name of a subject for messages: of a principal or group its name, of a team its full name."""
+    name, team = names.name(subject), ResourceId(subject)
+    return display_name(facts, team) if name == subject and team in facts.resources else name
 
 
 def display_name(facts: Snapshot, resource: ResourceId) -> str:
@@ -84,7 +103,7 @@ def split_request_link(text: str) -> tuple[str, str | None]:
     return (refusal, rest.split()[0]) if found and rest.strip() else (text, None)
 
 
-NO_FIX = "no role assignment that a user can make would allow it"
+NO_FIX = "no role assignment that a user can make would allow it, and neither would joining a visible group or team"
 
 
 def denial_text(facts: Snapshot, missing: DenyReason, who: str = "you") -> str:
@@ -117,6 +136,9 @@ def _either(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+UNKNOWN_ACTION = "unknown-action"
+NOT_IN_MODEL = "the access model does not define this action for this resource"
+
 _REASONS = {
     "no-principal": "{who} {be} not an active member of this organization",
     "no-token": "the token has expired or was revoked",
@@ -124,7 +146,7 @@ _REASONS = {
     "suspended": "this organization is suspended; ask the operator of this deployment to resume it",
     "not-declared": "the pipeline does not declare this resource; a run may use only the resources that its pipeline declares",
     "no-resource": "there is no resource of that name",
-    "unknown-action": "the access model does not define this action for this resource",
+    UNKNOWN_ACTION: NOT_IN_MODEL,
     "no-role": "{who} {do} not hold any role that allows this action",
     "narrowed": "the token is limited to other resources or actions; use a token without that limit",
     "no-subject": "the subject is not a member of this organization, or lacks the role on a parent resource that this assignment requires",

@@ -10,6 +10,7 @@ from headgate.control.access.escalation import (
 )
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.resources.commands import list_needed_relations
 from headgate.control.resources.generic_types import require_generic_type
 from headgate.facts.changes import Edge, Relations, RelationsSet, ResourceRenamed
@@ -37,7 +38,7 @@ class RenameResource:
         """Require to edit it. A table is renamed by `RenameTable`, as in SQL."""
         found = view.target(self.resource)
         require_generic_type(found.type)
-        view.require_action(view.action(found, "edit", "alter"), found.id)
+        view.require_operation(self.name, {"resource": found})
         if found.type == "table":
             raise InvalidError(
                 "the request cannot rename a `table`; use the SQL statement `ALTER TABLE ... RENAME TO ...`"
@@ -68,9 +69,8 @@ class ChangeRelations:
         found = view.target(self.resource)
         require_generic_type(found.type)
         change = RelationsSet(found.id, {**found.relations, **self.relations})
-        action = view.action(found, "edit", "alter")
         for each in (view, view.with_changes(change)):
-            each.require_action(action, found.id)
+            each.require_operation(self.name, {"resource": found})
         self._have_no_way_of_their_own(view, found)
         added = self._list_added(found)
         model = view.model_for(found.type, found.id)
@@ -119,4 +119,5 @@ def _makeable(view: CommandContext, model: Model, found: Resource, relations: Re
     on = {relation: tuple(edge.target for edge in edges) for relation, edges in relations.items()}
     for owner in owners:
         place = view.target(owner)
-        view.require_action(f"{place.type}.create_{found.type}", place.id, on=on, given=found.attributes)
+        about = OperationPlace(place, on, found.attributes)
+        view.require_operation("resource.create", {"parent": about}, type=found.type)

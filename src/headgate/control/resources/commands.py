@@ -13,6 +13,7 @@ from headgate.control.access.escalation import (
 )
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.operations import OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.attributes import KIND_ATTRIBUTE, STATE
 from headgate.control.resources.document_kinds import document_kinds
@@ -61,9 +62,8 @@ class CreateResource:
         require_generic_type(self.type)
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
         for place in self._list_owners(view, parent):
-            view.require_action(
-                f"{place.type}.create_{self.made_as or self.type}", place.id, on=on, given=self.attributes
-            )
+            owner = OperationPlace(place, on, self.attributes)
+            view.require_operation("resource.create", {"parent": owner}, type=self.made_as or self.type)
         model = view.model_for(self.type, parent.id)
         for relation in sorted(on.keys() - list_needed_relations(model)):
             for target in on[relation]:
@@ -105,7 +105,7 @@ class DeleteResource:
         """Require to delete or drop it."""
         found = view.target(self.resource)
         require_generic_type(found.type)
-        view.require_action(view.action(found, "delete", "drop"), found.id)
+        view.require_operation("resource.delete", {"resource": found})
         if found.id == view.root:
             raise InvalidError(
                 "the organization itself cannot be deleted as a resource; send `DELETE /api/v1/organization`"
@@ -128,9 +128,8 @@ class MoveResource:
         """Require to edit and delete it at its old place, and to create it at the new one. The caller and the teams gain nothing."""
         found, place = view.target(self.resource), view.target(self.parent)
         require_generic_type(found.type)
-        view.require_action(view.action(found, "edit", "alter"), found.id)
-        view.require_action(view.action(found, "delete", "drop"), found.id)
-        view.require_action(f"{place.type}.create_{found.type}", place.id, on=_targets(found), given=found.attributes)
+        parent = OperationPlace(place, _targets(found), found.attributes)
+        view.require_operation(self.name, {"resource": found, "parent": parent}, type=found.type)
         if place.id == found.id or any(each.id == found.id for each in view.facts.ancestors(place.id)):
             raise InvalidError("a resource cannot be moved below itself; choose another parent")
         change = self._change(view, found, place)
@@ -168,10 +167,9 @@ class SetAttributes:
         found = view.target(self.resource)
         if view.caller is not None:
             require_generic_type(found.type)
-        action = view.action(found, "edit", "alter")
         change = AttributesSet(found.id, {**found.attributes, **self.attributes})
         for each in (view, view.with_changes(change)):
-            each.require_action(action, found.id, given=self.attributes)
+            each.require_operation(self.name, {"resource": OperationPlace(found, given=self.attributes)})
         if view.caller is not None and found.id == view.root:
             raise InvalidError(
                 "only the operator of this deployment may change the attributes of an organization; ask the operator"

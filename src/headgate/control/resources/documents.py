@@ -35,7 +35,7 @@ class SetDescription:
         """Require `change_description` on it, or to edit it if the model does not have that action."""
         found = view.target(self.resource)
         require_generic_type(found.type)
-        view.require_action(view.action(found, "change_description", "edit", "alter"), found.id)
+        view.require_operation(self.name, {"resource": found})
         body = {"text": self.text} if self.text else None
         return CommandEffect((), (DocumentPut(DESCRIPTION, found.id, body),))
 
@@ -51,7 +51,7 @@ class ChangeDocument:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require to edit it."""
         found = view.target(self.resource)
-        view.require_action(view.action(found, "edit", "alter"), found.id)
+        view.require_operation(self.name, {"resource": found})
         if found.type not in DOCUMENTED:
             raise InvalidError(f"a `{found.type}` cannot have a document; types that can are {', '.join(DOCUMENTED)}")
         return CommandEffect((), (DocumentPut(found.type, found.id, dict(self.document)),))

@@ -1,11 +1,13 @@
 """Explanations of decisions: reasons and fixes, for callers that may know the resources of the question."""
 
+from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.context import EvaluationContext, Models
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.fixes import find_fixes
-from headgate.decision.reference import decide
+from headgate.decision.reference import ASSIGNING, decide
 from headgate.decision.types import Decision, DenyReason, Explanation, Fix, GrantPath, Question
+from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NOTHING_HELD, Resource, Snapshot
 
@@ -16,7 +18,7 @@ def explain(
     """Decide a question with its reasons: all paths that allow it, or what is missing and the smallest fixes.
 
     A caller that may not discover a resource of the question gets the same explanation as for a name that does not
-    exist. `answers` is an evaluator of these facts that may have cached decisions.
+    exist. An action that no model has is unknown on every resource, so that answer reveals none. `answers` is an evaluator of these facts that may have cached decisions.
     """
     answers = answers or Engine(models, facts)
     decision = decide(models, facts, question, now)
@@ -24,22 +26,39 @@ def explain(
     visible = all(answers.is_discoverable(question.caller, id, now) for id in _list_concerned(asked))
     if decision.allowed:
         return Explanation(decision, visible)
+    if _is_unknown(models, question.action) and not caller_invalid(facts, question.caller, now):
+        unknown = DenyReason("unknown-action", question.resource)
+        return Explanation(decision._replace(missing=unknown), visible)
     if visible:
-        return Explanation(decision, visible, find_fixes(answers, question, now))
+        return Explanation(decision, visible, find_fixes(answers, question, now, question.caller))
     return Explanation(decision if _is_common_knowledge(asked) else _hidden(decision), visible)
 
 
 def smallest_fixes(
-    models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
+    models: Models,
+    facts: Snapshot,
+    question: Question,
+    now: float,
+    answers: Answers | None = None,
+    recipient: Caller | None = None,
 ) -> tuple[Fix, ...]:
-    """Return the smallest fixes, without a check of visibility: the recipient must be allowed to see them."""
-    return find_fixes(answers or Engine(models, facts), question, now)
+    """Return the fixes, without a check of visibility: the recipient must be allowed to see them.
+
+    With `recipient`, they name no group or team to join that the recipient may not discover.
+    """
+    return find_fixes(answers or Engine(models, facts), question, now, recipient)
 
 
 def find_end(facts: Snapshot, path: GrantPath) -> float | None:
     """Return when the assignment of a path ends (seconds since the epoch); None if it has no end, or is a relation."""
     held = facts.assignments.get(path.subject, NOTHING_HELD).get((path.assigned_role, path.assigned_on, path.reason))
     return held.ends if held else None
+
+
+def _is_unknown(models: Models, action: str) -> bool:
+    """Whether no model in force has the action on any type."""
+    type = action.partition(".")[0]
+    return action not in ASSIGNING and not any(action in model.actions_on(type) for model in models.values())
 
 
 def _list_concerned(asked: EvaluationContext) -> tuple[ResourceId, ...]:

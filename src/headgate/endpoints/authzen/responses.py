@@ -6,9 +6,11 @@ The full reason is computed only on request: it takes a hundred times as long as
 from dataclasses import asdict
 from typing import Any
 
+from headgate.control.kernel.vocabulary import describe_unknown_action
 from headgate.control.organizations.organization import Organization
+from headgate.control.questions.messages import NOT_IN_MODEL, UNKNOWN_ACTION
 from headgate.decision.explain.explain import explain
-from headgate.decision.types import Decision, Fix, GrantPath
+from headgate.decision.types import Decision, Fix, GrantPath, RequiredAssignment, RequiredMembership
 from headgate.endpoints.authzen.subjects import SubjectEvaluation
 
 Told = dict[str, Any]
@@ -41,14 +43,21 @@ def explained_response(
         answer = decision_response(decision, resource)
         answer["context"]["paths"] = [_plain(path) for path in explanation.decision.paths]
         return answer
+    if missing.code == UNKNOWN_ACTION:
+        return _build_response(decision, UNKNOWN_ACTION, _describe_unknown_action(question.action, resource))
     wording, known = organization.wording, answers.facts.resources.get(question.resource)
     if known is None or missing.code == _HIDDEN:
         return _build_response(decision, _HIDDEN, wording.hidden((resource,)))
     names = answers.facts.full_name(known.id)
     text = wording.refusal(answers.facts, question.action, names, explanation, known=True)
     answer = _build_response(decision, missing.code, text)
-    answer["context"]["fixes"] = [_plain(fix) for fix in explanation.fixes]
+    answer["context"]["fixes"] = [_build_fix(fix) for fix in explanation.fixes]
     return answer
+
+
+def _describe_unknown_action(action: str, resource: str) -> str:
+    """Return the text for an action that the models lack; it depends on no resource, so it reveals none."""
+    return describe_unknown_action(action) or f"`{action}` on `{resource}` is not allowed: {NOT_IN_MODEL}"
 
 
 def error_response(status: int, message: str) -> Told:
@@ -66,5 +75,10 @@ def _build_response(decision: Decision, code: str, text: str) -> Told:
     return {"decision": decision.allowed, "context": context}
 
 
-def _plain(record: GrantPath | Fix) -> Told:
+def _build_fix(fix: Fix) -> Told:
+    memberships = {"memberships": [_plain(each) for each in fix.memberships]} if fix.memberships else {}
+    return {"subject": fix.subject, "assignments": [_plain(each) for each in fix.assignments], **memberships}
+
+
+def _plain(record: GrantPath | RequiredAssignment | RequiredMembership) -> Told:
     return {key: value for key, value in asdict(record).items() if value not in (None, "")}

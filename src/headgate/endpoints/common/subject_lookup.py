@@ -1,15 +1,18 @@
 """Name resolution of users, service principals and groups: by id or name, if the caller may know of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from headgate.control.access import visibility
 from headgate.control.access.visibility import is_resource_only, may_see_subject, visible_subjects
 from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.control.organizations.organization import Organization
+from headgate.control.questions.resource_names import list_candidates
+from headgate.decision.reference import ASSIGNING
 from headgate.decision.types import Question
 from headgate.endpoints.common.evaluation_time import Evaluation
-from headgate.endpoints.common.lookup import find_resource
+from headgate.endpoints.common.lookup import find_resource, resolve_visible
 from headgate.endpoints.common.writes import Write
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
@@ -37,16 +40,47 @@ def group_of_name(organization: Organization, caller: Caller, name: str) -> Grou
 def resolve_subject(organization: Organization, asked: Question, name: str) -> SubjectId:
     """Return the subject of this id or name, if the caller may perform the question for that subject.
 
-    The subject may also be a team or domain that the caller may see. For the rules and errors, see
-    `headgate.control.access.visibility`.
+    The subject may also be a team or another resource. For the rules and errors, see `headgate.control.access.visibility`.
     """
-    found: SubjectId | None = organization.directory.find(name)
-    if found is None:
-        try:
-            found = find_resource(organization, asked.caller, name)
-        except NotFoundError:
-            found = None
+    found = find_subject(organization, asked, name)
     return visibility.resolve_subject_for(organization.control.view(asked.caller), asked, found, name)
+
+
+def find_subject(organization: Organization, asked: Question, name: str) -> SubjectId | None:
+    """Return the principal, group or resource of this id or name; None if there is none.
+
+    A resource is found if the caller may see it, or may perform the question, about an assignment, for it unseen.
+    """
+    control = organization.control
+    named = organization.directory.find(name)
+    if named is not None:
+        return named
+    for id in list_candidates(control.snapshot, name) if asked.action in ASSIGNING else ():
+        if control.answers.check(replace(asked, subject=id), control.now).allowed:
+            return id
+    return resolve_visible(control.answers, asked.caller, control.now, name)
+
+
+def resolve_assignment(organization: Organization, named: Question, subject: str) -> tuple[ResourceId, SubjectId]:
+    """Return the resource and the subject of a question about an assignment, which names them.
+
+    The caller must be allowed to see the resource, or to perform the question on it: some models let a user assign roles
+    on resources that the user cannot see. Raises `NotFoundError` otherwise.
+    """
+    place = _find_place(organization, named, subject)
+    place = place or find_resource(organization, named.caller, named.resource)
+    return place, resolve_subject(organization, replace(named, resource=place), subject)
+
+
+def _find_place(organization: Organization, named: Question, subject: str) -> ResourceId | None:
+    """Return the first resource of the name on which the caller may perform the question for the subject."""
+    control = organization.control
+    for id in list_candidates(control.snapshot, named.resource):
+        asked = replace(named, resource=id)
+        found = find_subject(organization, asked, subject)
+        if found is not None and control.answers.check(replace(asked, subject=found), control.now).allowed:
+            return id
+    return None
 
 
 def require_free(write: Write, name: str, own: str | None = None) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
+from headgate.control.kernel.operations import list_operation_actions
 from headgate.endpoints.iceberg_rest.errors import bad_request, no_such_table
 from headgate.endpoints.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parse_catalog_message
 from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
@@ -81,7 +82,7 @@ def _require_allowed(asking: CatalogRequest, name: QualifiedName, prepared: Chec
     if guarded and prepared.maintains and asking.organization.gate.is_service_run(asking.caller, name):
         return
     if guarded and prepared.replaces and _may_replace(asking, name):
-        needs = frozenset({"table.drop"})
+        needs = frozenset(list_operation_actions("table.replace", "table", "table"))
     else:
         needs = prepared.needs
     for action in sorted(needs):
@@ -95,13 +96,16 @@ def _may_replace(asking: CatalogRequest, name: QualifiedName) -> bool:
     `CREATE OR REPLACE TABLE` needs both; the client sends it as a commit that replaces the table's content and schema.
     """
     gate, caller = asking.organization.gate, asking.caller
-    dropped, made = gate.check(caller, "table.drop", name), gate.check(caller, "database.create_table", name[:-1])
-    return dropped.allowed and made.allowed
+    on_table = list_operation_actions("table.replace", "table", "table")
+    on_database = list_operation_actions("table.replace", "database", "database", type="table")
+    places = [*((action, name) for action in on_table), *((action, name[:-1]) for action in on_database)]
+    checked = [gate.check(caller, action, place).allowed for action, place in places]
+    return all(checked)
 
 
 def _created(asking: CatalogRequest, name: QualifiedName, message: CommitTable) -> LoadedTable:
     tables, owner, database = asking.lake.tables, asking.caller.principal, name[:-1]
-    parent = asking.require_in(database, "database.create_table")
+    parent = asking.require_to_create("table", database)
     made = replayed_create(asking, name)
     if made is not None:
         return load_made(asking, name, made)

@@ -15,6 +15,7 @@ from headgate.control.kernel.audit_records import SUSPENDED, Denial
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.metadata import CommandMetadata
+from headgate.control.kernel.operations import list_operation_actions
 from headgate.control.kernel.ports import RequestOrigin
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
@@ -162,6 +163,22 @@ class CatalogRequest:
         if not any(each.allowed for each in verdicts):
             raise refusal_error(verdicts[0], missing)
         return resource
+
+    def require_to_create(self, type: str, database: QualifiedName) -> ResourceId:
+        """Return the database if the caller may create a table or view in it; else raise the refusal."""
+        [action] = list_operation_actions("resource.create", "parent", "database", type=type)
+        return self.require_in(database, action)
+
+    def require_operation(
+        self, operation: str, name: QualifiedName, *, place: str = "table", view: bool = False
+    ) -> ResourceId:
+        """Return the table or view if every action that the operation needs on it is allowed; else raise the refusal.
+
+        `place` is the word of the operation for the table.
+        """
+        actions = list_operation_actions(operation, place, "table")
+        found, *_ = [self.require_table(name, action, view=view) for action in actions]
+        return found
 
     def require_in(self, database: QualifiedName, action: str) -> ResourceId:
         """Return the database or lake if the action on it is allowed; else raise the refusal."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastapi import Response
 
 from headgate.control.catalog.tables import CreateTable, DropTable, RegisterTable, RenameTable
+from headgate.control.kernel.operations import list_operation_actions
 from headgate.endpoints.iceberg_rest.commands import execute_command
 from headgate.endpoints.iceberg_rest.errors import (
     SpecError,
@@ -63,7 +64,7 @@ def loaded_table(asking: CatalogRequest, name: QualifiedName) -> LoadedTable:
     a caller that may discover the table gets the metadata.
     """
     return asking.lake.tables.load(
-        asking.require_visible(name) if asking.who.guarded else asking.require_table(name, "table.select")
+        asking.require_visible(name) if asking.who.guarded else asking.require_operation("table.load", name)
     )
 
 
@@ -92,7 +93,7 @@ def create_table(asking: CatalogRequest) -> Response:
     message = parse_catalog_message(CreateTableBody, asking.body)
     if message.location is not None:
         raise RuleError("`location` cannot be set: Headgate chooses the location of a table; leave `location` out")
-    parent = asking.require_in(database, "database.create_table")
+    parent = asking.require_to_create("table", database)
     tables, guarded, name = asking.lake.tables, asking.who.guarded, (*database, message.name)
     if message.stage_create:
         metadata = tables.stage(asking.caller.principal, message.new_table(), parent, message.name)
@@ -110,8 +111,9 @@ def register_table(asking: CatalogRequest) -> Response:
     """Create a table from a metadata file in the warehouse. Needs `lake.register_table` and `database.create_table`."""
     database = asking.database()
     message = parse_catalog_message(RegisterTableBody, asking.body)
-    asking.require_in(database[:1], "lake.register_table")
-    asking.require_in(database, "database.create_table")
+    [action] = list_operation_actions("table.register", "lake", "lake")
+    asking.require_in(database[:1], action)
+    asking.require_to_create("table", database)
     if message.overwrite:
         raise bad_request("`overwrite` is not supported; drop the existing table first, and leave `overwrite` out")
     name = (*database, message.name)
@@ -138,10 +140,10 @@ def rename(asking: CatalogRequest, *, view: bool = False) -> None:
         raise no_such(".".join((*message.source.namespace, message.source.name)), view=view)
     if asking.replayed() is not None:
         return
-    table = asking.require_table(source, "table.alter", view=view)
-    asking.require_table(source, "table.drop", view=view)
+    table = asking.require_operation("table.rename", source, view=view)
     database = (lake, *message.destination.namespace)
-    asking.require_in(database, "database.create_view" if view else "database.create_table")
+    [action] = list_operation_actions("table.rename", "database", "database", type="view" if view else "table")
+    asking.require_in(database, action)
     missing, name = no_such(joined_name(source), view=view), message.destination.name
     command = RenameTable(table, asking.require_discoverable(database, missing), name)
     execute_command(asking, command, (*database, name), asking.command_metadata(), missing)
@@ -153,7 +155,7 @@ def drop_table(asking: CatalogRequest, *, purge: bool) -> Dropped:
     name = asking.table()
     if asking.replayed() is not None:
         return Dropped()
-    table = asking.require_table(name, "table.drop")
+    table = asking.require_operation("resource.delete", name, place="resource")
     loaded = asking.lake.tables.load(table) if purge else None
     if loaded is not None:
         asking.lake.tables.check_purge(loaded)

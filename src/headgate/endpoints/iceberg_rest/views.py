@@ -34,7 +34,7 @@ def create_view(asking: CatalogRequest) -> Response:
     message = parse_catalog_message(CreateViewBody, asking.body)
     if message.location is not None:
         raise RuleError("`location` cannot be set: Headgate chooses the location of a view; leave `location` out")
-    parent = asking.require_in(database, "database.create_view")
+    parent = asking.require_to_create("view", database)
     name = (*database, message.name)
     made = replayed_create(asking, name, view=True)
     if made is not None:
@@ -72,7 +72,7 @@ def drop_view(asking: CatalogRequest) -> None:
     name = asking.table(view=True)
     if asking.replayed() is not None:
         return
-    view = asking.require_table(name, "table.drop", view=True)
+    view = asking.require_operation("resource.delete", name, place="resource", view=True)
     execute_command(asking, DropTable(view), (view,), asking.command_metadata(), no_such_view(joined_name(name)))
 
 

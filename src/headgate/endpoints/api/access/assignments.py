@@ -1,7 +1,6 @@
 """Role assignments: a subject holds a role on a resource."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -11,15 +10,14 @@ from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRo
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.batch import Batch
 from headgate.control.organizations.organization import Organization
-from headgate.control.questions.resource_names import list_candidates
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
-from headgate.endpoints.common.lookup import find_resource, full_name, resolve_visible
+from headgate.endpoints.common.lookup import full_name, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
-from headgate.endpoints.common.subject_lookup import resolve_subject
+from headgate.endpoints.common.subject_lookup import resolve_assignment
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -132,9 +130,8 @@ def update_assignment(
 ) -> dict[str, Any]:
     """Replace the role of an assignment; its dates and its reason stay."""
     named = Question(caller, "assignment.change", ResourceId(resource), role=role, new_role=body.role)
-    asked = _about(organization, named, subject)
-    place = asked.resource
-    command = ChangeRole(resolve_subject(organization, asked, subject), role, body.role, place, reason)
+    place, found = resolve_assignment(organization, named, subject)
+    command = ChangeRole(found, role, body.role, place, reason)
     return write.execute(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
 
 
@@ -149,30 +146,16 @@ def delete_assignment(
     reason: ReasonSaid = "",
 ) -> dict[str, Any]:
     """Revoke a role. After the response, no decision uses the assignment."""
-    asked = _about(organization, Question(caller, "assignment.remove", ResourceId(resource), role=role), subject)
-    command = RevokeRole(resolve_subject(organization, asked, subject), role, asked.resource, reason)
-    return write.execute(command, asked.resource, id=_id(command))
+    named = Question(caller, "assignment.remove", ResourceId(resource), role=role)
+    place, found = resolve_assignment(organization, named, subject)
+    command = RevokeRole(found, role, place, reason)
+    return write.execute(command, place, id=_id(command))
 
 
 def _build_assignment(organization: Organization, caller: Caller, body: AssignmentCreate) -> AssignRole:
     named = Question(caller, "assignment.add", ResourceId(body.resource), role=body.role)
-    asked = _about(organization, named, body.subject)
-    subject = resolve_subject(organization, asked, body.subject)
-    return AssignRole(subject, body.role, asked.resource, body.ends, body.starts, body.reason or "")
-
-
-def _about(organization: Organization, named: Question, whose: str) -> Question:
-    """Return the question with the id of the resource that it names.
-
-    The caller must be allowed to see the resource, or to perform the question on it: some models let a user assign roles
-    on resources that the user cannot see. Raises `NotFoundError` otherwise.
-    """
-    control, subject = organization.control, organization.directory.find(whose)
-    for id in list_candidates(control.snapshot, named.resource):
-        asked = replace(named, resource=id)
-        if subject is not None and control.ask(replace(asked, subject=subject)).allowed:
-            return asked
-    return replace(named, resource=find_resource(organization, named.caller, named.resource))
+    place, subject = resolve_assignment(organization, named, body.subject)
+    return AssignRole(subject, body.role, place, body.ends, body.starts, body.reason or "")
 
 
 def _resolve_subject(organization: Organization, moment: Evaluation, name: str) -> SubjectId:

@@ -9,10 +9,12 @@ from pydantic import BaseModel, Field, JsonValue
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.organizations.organization import Organization
+from headgate.control.questions.messages import subject_display_name
 from headgate.control.questions.parsing import parse_question
 from headgate.decision.explain.explain import explain, find_end, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
+from headgate.endpoints.api.access.assignment_questions import resolve_assignment_question
 from headgate.endpoints.api.resources.resources import ResourceSummary, build_resource_page
 from headgate.endpoints.authzen.routes import record_decisions
 from headgate.endpoints.common.context import CurrentOrganization, deployed
@@ -24,7 +26,7 @@ from headgate.endpoints.common.request_scope import REQUEST
 from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource
 
 router = APIRouter(tags=["questions"])
@@ -99,17 +101,29 @@ class MissingRight(BaseModel):
 
 
 class FixAssignment(BaseModel):
-    """One missing assignment, and the users who could create it."""
+    """One missing assignment, and the users who could create it.
+
+    `subject` is the group or team that needs the role; it is left out for the subject of the question or of its assignment.
+    """
 
     role: str
     resource: str
     approvers: list[str]
+    subject: str | None = None
+
+
+class FixMembership(BaseModel):
+    """One group that the subject of the question has to join, and the users who could add it."""
+
+    group: str
+    approvers: list[str]
 
 
 class Fix(BaseModel):
-    """A fix: assignments that together would allow the action."""
+    """A fix: assignments and memberships that together would allow the action; `memberships` is left out if it is empty."""
 
     assignments: list[FixAssignment]
+    memberships: list[FixMembership] = Field(default_factory=list[FixMembership])
 
 
 class Explanation(DecisionAnswer):
@@ -136,10 +150,7 @@ def ask_question(
     body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
     """Check whether the caller, or another principal, may do an action on a resource."""
-    place = moment.resource(body.resource)
-    asked = _question(
-        moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
-    )
+    asked = _parse_decision_question(organization, moment, body)
     decision = moment.answers.check(asked, moment.now)
     _record(request, organization, moment, decision)
     return {
@@ -151,21 +162,18 @@ def ask_question(
     }
 
 
-@router.post("/questions/explain", response_model=Explanation, **_OWN)
+@router.post("/questions/explain", response_model=Explanation, response_model_exclude_unset=True, **_OWN)
 def explain_question(
     body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
     """Explain a decision: every grant path that allows the action, or the missing privilege and the smallest fixes."""
-    place = moment.resource(body.resource)
-    asked = _question(
-        moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
-    )
+    asked = _parse_decision_question(organization, moment, body)
     answers = moment.answers
     found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
     _record(request, organization, moment, decision)
     if asked.caller != moment.caller and not decision.allowed:
-        fixes = smallest_fixes(answers.models, answers.facts, asked, moment.now, answers)
+        fixes = smallest_fixes(answers.models, answers.facts, asked, moment.now, answers, moment.caller)
     missing = decision.missing
     return {
         "allowed": decision.allowed,
@@ -175,7 +183,7 @@ def explain_question(
         "revision": decision.revision,
         "because": [_because(organization, moment, each) for each in decision.paths],
         "missing": {"code": missing.code, "roles": missing.roles, "what": missing.what} if missing else None,
-        "fixes": [_fix(organization, moment, each) for each in fixes],
+        "fixes": [_fix(organization, moment, asked, each) for each in fixes],
     }
 
 
@@ -264,6 +272,13 @@ def _record(request: Request, organization: Organization, moment: Evaluation, de
     )
 
 
+def _parse_decision_question(organization: Organization, moment: Evaluation, body: DecisionQuestion) -> Question:
+    place = moment.resource(body.resource)
+    caller = resolve_question_subject(organization, moment, body.subject)
+    asked = _question(moment, caller, body.action, place.id, body.properties)
+    return resolve_assignment_question(organization, moment, asked)
+
+
 def _question(moment: Evaluation, caller: Caller, action: str, place: ResourceId, said: Properties) -> Question:
     try:
         return parse_question(moment.answers, caller, action, place, said)
@@ -275,15 +290,28 @@ def _find_allowed(moment: Evaluation, asked: Sequence[Question]) -> Iterable[Res
     return (each.question.resource for each in moment.answers.check_many(asked, moment.now) if each.allowed)
 
 
-def _fix(organization: Organization, moment: Evaluation, fix: SmallestFix) -> dict[str, Any]:
-    return {"assignments": [_needed(organization, moment, each) for each in fix.assignments]}
+def _fix(organization: Organization, moment: Evaluation, asked: Question, fix: SmallestFix) -> dict[str, Any]:
+    name = organization.directory.name
+    memberships = [
+        {"group": name(each.group), "approvers": [name(one) for one in each.approvers]} for each in fix.memberships
+    ]
+    needed = [
+        _needed(organization, moment, each, None if subject in (asked.caller.principal, asked.subject) else subject)
+        for each in fix.assignments
+        for subject in (each.subject or fix.subject,)
+    ]
+    return {"assignments": needed, "memberships": memberships} if memberships else {"assignments": needed}
 
 
-def _needed(organization: Organization, moment: Evaluation, needed: RequiredAssignment) -> dict[str, Any]:
+def _needed(
+    organization: Organization, moment: Evaluation, needed: RequiredAssignment, subject: SubjectId | None
+) -> dict[str, Any]:
+    names, facts = organization.directory, moment.facts
     return {
         "role": needed.role,
-        "resource": full_name(moment.facts, needed.resource),
-        "approvers": [organization.directory.name(each) for each in needed.approvers],
+        "resource": full_name(facts, needed.resource),
+        "approvers": [names.name(each) for each in needed.approvers],
+        **({"subject": subject_display_name(names, facts, subject)} if subject else {}),
     }
 
 

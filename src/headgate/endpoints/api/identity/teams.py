@@ -11,7 +11,7 @@ from headgate.control.kernel.command import Command
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
-from headgate.control.questions.resource_names import ORGANIZATION_NAME
+from headgate.control.questions.resource_names import ORGANIZATION_NAME, list_candidates
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
@@ -222,9 +222,10 @@ def _find_membership(organization: Organization, team: ResourceId, name: str) ->
     Needs no check of visibility: every caller that may see the team may see its members.
     """
     facts = organization.control.snapshot
-    subject: SubjectId | None = organization.directory.find(name)
-    keys = facts.assignments_on.get(team, NO_SUBJECTS).get(subject, ()) if subject else ()
-    return facts.assignments[subject][keys[0]] if subject and keys else None
+    members = facts.assignments_on.get(team, NO_SUBJECTS)
+    named: tuple[SubjectId | None, ...] = (organization.directory.find(name), *list_candidates(facts, name))
+    found = next((subject for subject in named if subject is not None and subject in members), None)
+    return None if found is None else facts.assignments[found][members[found][0]]
 
 
 def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:
