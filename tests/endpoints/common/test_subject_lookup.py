@@ -11,6 +11,7 @@ from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRo
 from headgate.control.kernel.command import Command, PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, InvalidError, NotFoundError
 from headgate.control.kernel.ports import Head, LogWrite
+from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.types import Question
 from headgate.endpoints.common.subject_lookup import resolve_assignment
@@ -39,7 +40,7 @@ def opened(models: Mapping[str, Model], changes: list[Change], now: float) -> It
     """Open an organization with these changes in an in-memory store."""
     with closing(open_stores(":memory:")) as stores:
         stores.log(ROOT).append(Head(), LogWrite(now, None, "import", tuple(changes), ()))
-        yield Organizations(stores, models, lambda: now).open(ROOT)
+        yield Organizations(stores, FixedModels(models), lambda: now).open(ROOT)
 
 
 def outcome(organization: Organization, asked: Question) -> str:
