@@ -39,7 +39,7 @@ def run(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_a_user_is_added_gets_roles_and_a_token_and_is_removed(run: Run) -> None:
-    assert "vic is in the organization as member" in run("user", "create", "vic")
+    assert "vic is in the organization" in run("user", "create", "vic")
     run("group", "create", "the crew")
     run("group", "add-member", "the crew", "vic")
     assert "the crew" in run("group", "list")

@@ -60,7 +60,6 @@ COMMANDS: Mapping[str, str] = {
     "GET /projects/{project}": "project show",
     "PATCH /projects/{project}": "project rename",
     "DELETE /projects/{project}": "project delete",
-    "PUT /projects/{project}/model": "project set-model",
     "GET /models": "model list",
     "GET /models/{model}": "model show",
     "GET /resources": "resource list",
@@ -151,6 +150,7 @@ COMMANDS: Mapping[str, str] = {
 DOMAIN = "`headgate team` names domains, too: the route of teams does the same"
 RESOURCE = "`headgate resource` does the same for every type"
 OPERATOR = "`headgate organization` does the same on the machine of the deployment"
+MODELS = "`headgate model` and `headgate organization set-model` do the same on the machine of the deployment"
 
 REASONS: Mapping[str, str] = {
     "GET /domains/{team}": DOMAIN,
@@ -173,6 +173,11 @@ REASONS: Mapping[str, str] = {
     "POST /deployment/organizations/{organization}/suspend": OPERATOR,
     "POST /deployment/organizations/{organization}/resume": OPERATOR,
     "DELETE /deployment/organizations/{organization}": OPERATOR,
+    "GET /deployment/models": MODELS,
+    "POST /deployment/models": MODELS,
+    "GET /deployment/models/{model}": MODELS,
+    "DELETE /deployment/models/{model}": MODELS,
+    "PUT /deployment/organizations/{organization}/model": MODELS,
     "POST /assignments/batch": "a shell makes one assignment after the other",
     "GET /pipelines/{pipeline}/chart.svg": "an image, for a browser",
     "GET /invitations/{secret}/accept": "what a page shows before it accepts an invitation",

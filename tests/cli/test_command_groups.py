@@ -36,7 +36,7 @@ VERBS = frozenset(
         *("list", "show", "create", "delete", "add", "remove", "set", "save", "check", "explain", "diff", "test"),
         *("grant", "revoke", "accept", "approve", "reject", "terminate", "dismiss", "login", "logout"),
         *("change", "rename", "move", "describe", "erase", "suspend", "resume", "enable", "disable"),
-        *("export", "import", "backup", "restore", "seal", "verify", "rotate", "document", "fmt"),
+        *("export", "import", "install", "upgrade", "backup", "restore", "seal", "verify", "rotate", "document", "fmt"),
         *("run", "backfill", "activate", "deactivate", "pause", "clean", "cancel", "retry"),
     )
 )
@@ -61,6 +61,7 @@ OPTIONS: Mapping[str, str] = {
     "--consumer": "the consumer of an agreement",
     "--context": "another parameter of a question",
     "--data": "the data folder on this machine",
+    "--denials": "list the denials that no small change allows",
     "--days": "the days after which a token expires",
     "--description": "a new description",
     "--detach": "do not wait for the end of a run",
@@ -101,6 +102,7 @@ OPTIONS: Mapping[str, str] = {
     "--pipeline": "the only pipeline whose runs are shown",
     "--port": "the only port whose agreements are shown",
     "--postgresql": "the address of a PostgreSQL database",
+    "--project": "a project of the organization",
     "--principal": "the principal that a token, a question or an entry is about",
     "--purpose": "the purpose of an access",
     "--reason": "the reason, which the audit keeps",
@@ -124,6 +126,7 @@ OPTIONS: Mapping[str, str] = {
     "--type": "the only type that is shown",
     "--until": "the end of a range, or of an access",
     "--user": "the user of a database",
+    "--version": "the version of an access model",
     "--waiting": "show only the requests that the caller could approve",
     "--with-files": "delete the files too",
     "--without-password": "set no password",

@@ -21,10 +21,12 @@ _CATALOG = Path(headgate.endpoints.iceberg_rest.__file__).parent
 _STATED_IN_PYTHON = {
     "access/escalation.py": "the need follows from what the change would open",
     "approvals/access_requests.py": "approving makes the assignments of a fix",
-    "authentication/invitations.py": "the organization's, and issue 19 moves it with `organizations`",
+    "authentication/invitations.py": "of the organization's life",
     "identity/principals.py": "depends on whether the model has the action, and on the roles of the principal",
     "identity/tokens.py": "depends on whether the model has the action, and on the roles of the principal",
     "kernel/command.py": "defines it",
+    "models/change_commands.py": "of the operators of the deployment",
+    "models/commands.py": "of the operators of the deployment",
     "organizations/models_in_force.py": "of the organization's life",
     "organizations/organization_life.py": "of the organization's life",
     "organizations/removal.py": "of the organization's life",

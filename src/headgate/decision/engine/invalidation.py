@@ -17,7 +17,10 @@ _COMING = (c.ResourceCreated, c.GroupCreated, c.TokenIssued, c.AccessRequested, 
 _GOING = (c.ResourceDeleted, c.PrincipalRemoved, c.GroupDeleted, c.TokenRevoked, c.AccessDeleted)
 """Changes that delete the entity in their first field, with everything that belongs to it."""
 
-_LOOKED_AT = (c.AccessApproved, c.ChangeDecided, c.RunAsSet, c.RunStarted, c.RunEnded, c.RequestFiled, c.RequestDecided)
+_LOOKED_AT = (
+    *(c.AccessApproved, c.ChangeDecided, c.RunAsSet, c.RunStarted, c.RunEnded, c.RequestFiled, c.RequestDecided),
+    *(c.ModelInstalled, c.ModelRemoved),
+)
 """Changes that invalidate nothing: their facts are read at each question, if at all."""
 
 

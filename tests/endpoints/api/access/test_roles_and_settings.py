@@ -39,15 +39,6 @@ class TestProjects:
         assert hidden.text.replace("one", "X") == missing.text.replace("two", "X")
         assert acme.call("vic", "GET", "/projects").json()["items"] == []
 
-    def test_the_model_of_a_project_cannot_be_changed_by_its_owner(self, make: Make) -> None:
-        acme = make("y42")
-        acme.call("owner", "POST", "/projects", {"name": "one"})
-
-        refused = acme.call("owner", "PUT", "/projects/one/model", {"model": "onehouse"})
-
-        assert refused.status_code == 422
-        assert "the access model of a project is set on the server's machine" in refused.json()["detail"]
-
     def test_a_repeated_request_creates_one_project(self, make: Make) -> None:
         acme = make("onehouse")
 
