@@ -8,9 +8,12 @@ from headgate.control.access.switches import ChangeSetting
 from headgate.control.deployment.operators import add_operator
 from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
+from headgate.control.models.commands import InstallModel
+from headgate.control.models.library import load_source
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient
 from tests.app.route_requests import Asked
+from tests.control.models.model_files import HARBOUR
 from tests.endpoints.api.resources.test_organizations import login
 
 _NUMBERS = count()
@@ -217,6 +220,19 @@ def _operated(path: str, body: Any = None) -> Prepare:
     return asked
 
 
+def _new_model(ground: Ground) -> Asked:
+    ground.operator()
+    source = HARBOUR.replace("model: harbour", f"model: harbour{next(_NUMBERS)}")
+    return Asked("/deployment/models", {"source": source})
+
+
+def _unused_model(ground: Ground) -> Asked:
+    ground.operator()
+    model = load_source(HARBOUR.replace("model: harbour", f"model: harbour{next(_NUMBERS)}"), "harbour.yaml")
+    ground.world.deployment.organizations.deployment.control.execute(InstallModel(model), None)
+    return Asked(f"/deployment/models/{model.model.name}", None)
+
+
 def _begun(ground: Ground) -> Asked:
     ground.operator()
     return Asked("/organizations", {"name": f"begun-{next(_NUMBERS)}", "model": "nekt"})
@@ -227,6 +243,9 @@ PREPARED: Mapping[str, Prepare] = {
     "POST /deployment/organizations/{organization}/suspend": _operated("/suspend", {"why": "unpaid"}),
     "POST /deployment/organizations/{organization}/resume": _operated("/resume"),
     "DELETE /deployment/organizations/{organization}": _operated(""),
+    "PUT /deployment/organizations/{organization}/model": _operated("/model", {"model": "nekt"}),
+    "POST /deployment/models": _new_model,
+    "DELETE /deployment/models/{model}": _unused_model,
     "POST /tokens": _always("/tokens", {}),
     "DELETE /tokens/{token}": _of_made("/tokens", {}, "/tokens/{}"),
     "POST /invitations": _always("/invitations", {}),

@@ -251,6 +251,10 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /requests/{request}/reject": "as the assignment that it would make",
     "POST /resources/{resource_name}/move-to-cluster": _PIPELINES,
     "PUT /pipelines/{pipeline}": _PIPELINES,
-    "PUT /projects/{project}/model": "only the operator can do it, and no caller of the organization",
+    "GET /deployment/models": _OPERATED,
+    "POST /deployment/models": _OPERATED,
+    "GET /deployment/models/{model}": _OPERATED,
+    "DELETE /deployment/models/{model}": _OPERATED,
+    "PUT /deployment/organizations/{organization}/model": _OPERATED,
 }
 """Routes that need more than a generated organization, with the reason, or the tests that check their privileges."""

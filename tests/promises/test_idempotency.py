@@ -22,7 +22,6 @@ SECRETS = ("token", "invitation")
 """Fields that only the first answer has, because they are stored nowhere."""
 ALONE = {
     "DELETE /organization": "the caller is in no organization any more, and no key is looked for: 401",
-    "PUT /projects/{project}/model": "refused to every caller of the organization",
 }
 """Routes whose requests cannot be sent twice."""
 _NUMBERS = count()

@@ -10,8 +10,8 @@ from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.decision.context import model_for
-from headgate.decision.reference import ASSIGNING
 from headgate.facts.caller import Caller
 from headgate.facts.changes import TokenIssued, TokenRevoked
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
@@ -159,13 +159,10 @@ def token_erasures(token: TokenId) -> Iterator[DocumentPut]:
 
 
 def _require_known_actions(view: CommandContext, actions: Iterable[str]) -> None:
-    known = (*view.models.values(),)
+    known = shipped_vocabulary()
     for each in actions:
-        if (
-            view.caller is not None
-            and each not in ASSIGNING
-            and not any(model_has_action(model, each) for model in known)
-        ):
+        is_known = each in known or any(model_has_action(model, each) for model in view.models.values())
+        if view.caller is not None and not is_known:
             raise InvalidError(
                 f"no access model has the action `{each}`, to which the token would be limited; `headgate model document` "
                 "lists the actions of a model"

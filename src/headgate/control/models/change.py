@@ -48,12 +48,13 @@ class RequestedModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelChangePreview:
-    """The effects of a change on the facts of one revision.
+    """The effects of a change on the facts of one revision. It `is_needed` unless the model is in force already.
 
     `lost` are the assignments that give a role before the change and none after it.
     """
 
     command: ModelChange
+    is_needed: bool
     facts: Snapshot
     impact: Impact
     lost: tuple[Assignment, ...]
@@ -93,7 +94,8 @@ def preview_change(organization: Organization, command: ModelChange) -> ModelCha
     after = control.simulate(before, effect.changes)
     impact = compute_difference(EvaluatedSide(before, now), EvaluatedSide(after, now))
     lost = tuple(_list_lost(before, after))
-    return ModelChangePreview(replace(command, previewed=before.facts.revision), before.facts, impact, lost)
+    previewed = replace(command, previewed=before.facts.revision)
+    return ModelChangePreview(previewed, bool(effect.changes), before.facts, impact, lost)
 
 
 def change_model(
@@ -104,22 +106,38 @@ def change_model(
     caller: Caller | None = None,
     call: CommandMetadata = INTERNAL,
 ) -> ModelChangePreview:
-    """Put a model in force in an organization, and return the effects.
+    """Put a model in force in an organization, and return the effects; see `apply_change`.
 
-    Raises `ConfirmationRequiredError` unless the change has no effects, or `confirmation` is that of its effects. The change
-    is one entry of the organization's log; the entry in the deployment's log names the operator.
+    The entry in the deployment's log names the operator.
     """
     deployment = organizations.deployment.control
     deployment.preview(AuthorizeModelChange(organization.id), caller, call)
+    preview = apply_change(organizations, organization, wanted, confirmation, call)
+    deployment.execute(AuthorizeModelChange(organization.id), caller, call)
+    return preview
+
+
+def apply_change(
+    organizations: Organizations,
+    organization: Organization,
+    wanted: RequestedModel,
+    confirmation: str | None,
+    call: CommandMetadata,
+) -> ModelChangePreview:
+    """Put a model in force in the log of an organization, by one entry, and return the effects.
+
+    Raises `ConfirmationRequiredError` unless the change has no effects, or `confirmation` is that of its effects. Writes nothing
+    if the model is in force already.
+    """
     for _ in range(_TRIES):
         preview = preview_change(organization, build_change(organizations, organization, wanted))
         if not preview.is_harmless and confirmation != preview.confirmation:
             raise ConfirmationRequiredError(preview)
         try:
-            organization.control.execute(preview.command, None, call)
+            if preview.is_needed:
+                organization.control.execute(preview.command, None, call)
         except ChangedError:
             continue
-        deployment.execute(AuthorizeModelChange(organization.id), caller, call)
         return preview
     raise ChangedError(
         "the organization changes all the time, so the effects cannot be confirmed; retry the request later"

@@ -59,7 +59,7 @@ def test_a_dry_run_counts_the_decisions_that_an_upgrade_changes(
     found = answer.json()
     assert answer.status_code == 200, answer.text
     assert found["decisions"] == [{"action": "table.insert", "lost": 0, "gained": 2, "principals": 2}]
-    assert (found["version"], found["lost_assignments"], found["pipelines_that_break"]) == (2, [], 0)
+    assert (found["model_version"], found["lost_assignments"], found["pipelines_that_break"]) == (2, [], 0)
     assert "ben" not in answer.text
     assert port.result("owner", "GET", "/models/harbour")["version"] == 1
 
@@ -70,7 +70,7 @@ def test_a_confirmed_upgrade_decides(world: DeploymentHarness, operator: str, po
 
     done = change(world, operator, port, {"model": "harbour", "confirmation": confirmation})
     assert (unconfirmed.status_code, confirmation in unconfirmed.text) == (409, True)
-    assert (done.status_code, done.json()["dry_run"]) == (200, False)
+    assert (done.status_code, done.json()["id"]) == (200, port.opened.id)
     assert port.result("owner", "GET", "/models/harbour")["version"] == 2
 
 

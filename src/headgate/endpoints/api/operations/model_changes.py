@@ -10,8 +10,8 @@ from headgate.control.models.change import (
     ConfirmationRequiredError,
     ModelChangePreview,
     RequestedModel,
+    apply_change,
     build_change,
-    change_model,
     preview_change,
 )
 from headgate.control.models.change_commands import CHANGE_MODEL, AuthorizeModelChange
@@ -22,6 +22,7 @@ from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema
+from headgate.endpoints.common.writes import WriteAnswer
 from headgate.facts.ids import ResourceId
 
 router = APIRouter(prefix="/deployment/organizations", tags=["deployment"])
@@ -58,51 +59,54 @@ class LostAssignments(BaseModel):
     assignments: int
 
 
-class ModelChangeEffects(BaseModel):
-    """The effects of a change of an access model, in numbers: an operator has no right to see what is in an organization.
+class ModelChangeAnswer(WriteAnswer):
+    """The revision of the deployment's log, or the effects of a change of an access model for a dry run.
 
-    `confirmation` confirms exactly these effects. It is None if no decision changes; then no confirmation is needed.
+    The effects are numbers, because an operator has no right to see what is in an organization. `confirmation` confirms exactly
+    these effects; without it, no decision changes, and no confirmation is needed.
     """
 
-    id: str
-    model: str
-    version: int
-    revision: int
-    dry_run: bool
-    decisions: list[ChangedDecisions]
-    lost_assignments: list[LostAssignments]
-    pipelines_that_break: int
-    confirmation: str | None
+    model: str | None = None
+    model_version: int | None = None
+    decisions: list[ChangedDecisions] | None = None
+    lost_assignments: list[LostAssignments] | None = None
+    pipelines_that_break: int | None = None
+    confirmation: str | None = None
 
 
-@router.put("/{organization}/model", response_model=ModelChangeEffects, **document_actions(CHANGE_MODEL))
+@router.put(
+    "/{organization}/model",
+    response_model=ModelChangeAnswer,
+    response_model_exclude_none=True,
+    **document_actions(CHANGE_MODEL),
+)
 def put_organization_model(
     organization: Called, body: ModelChoice, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:
     """Upgrade an access model of an organization, or choose another one. A change of decisions needs a confirmation."""
     organizations = deployed.organizations
     id = organizations.resolve_listed_id(organization)
-    organizations.deployment.control.preview(AuthorizeModelChange(id), write.caller, write.call)
+    decided = write.decide(AuthorizeModelChange(id), id, id=id)
     there = organizations.open(id)
     project = None if body.project is None else ResourceId(body.project)
     wanted = RequestedModel(body.model, body.version, project)
     if write.dry_run:
-        return _describe(there, preview_change(there, build_change(organizations, there, wanted)), dry_run=True)
+        return _describe(there, preview_change(there, build_change(organizations, there, wanted)))
     try:
-        done = change_model(organizations, there, wanted, body.confirmation, write.caller, write.call)
+        apply_change(organizations, there, wanted, body.confirmation, write.call)
     except ConfirmationRequiredError as error:
         raise ProblemError(409, "conflict", str(error)) from error
-    return _describe(there, done, dry_run=False)
+    return decided.finish()
 
 
-def _describe(organization: Organization, preview: ModelChangePreview, *, dry_run: bool) -> dict[str, Any]:
+def _describe(organization: Organization, preview: ModelChangePreview) -> dict[str, Any]:
     impact, model = preview.impact, preview.command.model
     return {
         "id": organization.id,
         "model": model.name,
-        "version": model.version,
+        "model_version": model.version,
         "revision": organization.control.snapshot.revision,
-        "dry_run": dry_run,
+        "dry_run": True,
         "decisions": _count_decisions(preview),
         "lost_assignments": _count_lost(preview),
         "pipelines_that_break": sum(each.breaks for each in impact.pipelines),
