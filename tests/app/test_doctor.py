@@ -19,6 +19,10 @@ from headgate.app.settings.settings import Settings, SettingsError, default_sett
 from headgate.cli import app
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
+from headgate.control.models.change import RequestedModel, change_model
+from headgate.control.models.commands import InstallModel
+from headgate.control.models.library import load_source
+from headgate.control.models.shipped import shipped_model
 from headgate.facts.ids import ResourceId, RunId
 from headgate.sandbox import SandboxLevel
 from headgate.store import FolderLock, open_stores
@@ -84,6 +88,23 @@ class TestACheckup:
             "ports",
             "TLS",
         } <= found.keys()
+
+    def test_doctor_warns_of_another_version_of_a_shipped_model_until_the_organization_uses_the_shipped_one(
+        self, settings: Settings
+    ) -> None:
+        shipped = shipped_model("nekt")
+        own = load_source(shipped.source.replace(f"version: {shipped.model.version}\n", "version: 99\n"), "nekt.yaml")
+        found = list[Finding]()
+        for version in (99, shipped.model.version):
+            deployment = open_deployment(settings)
+            organizations, main = deployment.organizations, deployment.home
+            organizations.deployment.control.execute(InstallModel(own), None)
+            change_model(organizations, main, RequestedModel("nekt", version), None)
+            deployment.close()
+            found += seen(settings)["models"]
+
+        assert [each.state for each in found] == ["warn", "ok"]
+        assert "headgate model upgrade organization --dry-run" in str(found[0])
 
     @pytest.mark.parametrize(
         ("state", "lease", "said"), [("queued", None, "has been waiting"), ("running", 2.0, "have lost their worker")]

@@ -1,17 +1,17 @@
 """Read-only inspection of a store: its schema, the hash chain at the end of each log, its seals and its run queue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Connection, Engine, Row, func, inspect, select
+from sqlalchemy import Column, Connection, Engine, Row, func, inspect, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headgate.control.kernel.ports import StoreError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING
-from headgate.facts.changes import OrganizationCreated
+from headgate.facts.changes import HomeModelChanged, ModelUpgraded, OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
 from headgate.store.log_rows import entry_of
@@ -28,7 +28,7 @@ LAST = 200
 
 @dataclass(frozen=True, slots=True)
 class LogTail:
-    """The end of a log: its newest revision and the time of that, and the name and hash of the model that it began with."""
+    """The end of a log: its newest revision and the time of that, and the name and hash of its home model."""
 
     log: ResourceId
     head: int
@@ -133,8 +133,21 @@ def _tail(connection: Connection, first: Row[Any]) -> LogTail:
     for newer, older in zip(rows, [*rows[1:], None], strict=True):
         follows = (newer.revision, newer.previous_hash) if older is None else (older.revision + 1, older.hash)
         require_next(first.log_id, newer, *follows)
-    made: Mapping[str, str] = {
-        change.model: change.model_hash for change in entry_of(first).changes if isinstance(change, OrganizationCreated)
-    }
-    model, hash = next(iter(made.items()), ("", ""))
+    model, hash = _find_home_model(connection, first)
     return LogTail(ResourceId(first.log_id), rows[0].revision, float(rows[0].at), model, hash)
+
+
+def _find_home_model(connection: Connection, first: Row[Any]) -> tuple[str, str]:
+    """Return the name and the hash of the home model: that of the first entry, as later entries changed it."""
+    named = [log_table.c.changes.like(f'%"{kind.__name__}"%') for kind in (HomeModelChanged, ModelUpgraded)]
+    query = select(log_table).where(log_table.c.log_id == first.log_id, or_(*named)).order_by(log_table.c.revision)
+    model = hash = ""
+    for change in (change for row in (first, *connection.execute(query)) for change in entry_of(row).changes):
+        match change:
+            case OrganizationCreated() | HomeModelChanged():
+                model, hash = change.model, change.model_hash
+            case ModelUpgraded() if change.model == model:
+                hash = change.model_hash
+            case _:
+                pass
+    return model, hash

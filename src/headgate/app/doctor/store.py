@@ -6,6 +6,7 @@ from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
 from headgate.control.models.shipped import shipped_models
+from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.store.inspect import LAST, LogTail, StoreStatus, inspect_store
 
 _AHEAD = 60.0
@@ -81,12 +82,15 @@ def _clock(seen: StoreStatus, now: float) -> Finding:
 
 def _models(tails: Sequence[LogTail]) -> Iterator[Finding]:
     shipped = {each.model.name: each.model.hash for each in shipped_models()}
-    older = [tail for tail in tails if tail.model in shipped and shipped[tail.model] != tail.model_hash]
+    # The deployment's own log keeps the version of its creation.
+    older = [
+        tail for tail in tails if tail.log != DEPLOYMENT and shipped.get(tail.model, tail.model_hash) != tail.model_hash
+    ]
     for tail in older:
         yield warning(
             "models",
-            f"`{tail.log}` was created under another version of the access model `{tail.model}`, and still uses that version",
-            f"`headgate model diff` shows the decisions that the shipped `{tail.model}` would change",
+            f"`{tail.log}` uses another version of the access model `{tail.model}` than the one that comes with this Headgate",
+            f"`headgate model upgrade {tail.log} --dry-run` shows the decisions that would change",
         )
     if not older:
         yield Finding(
