@@ -211,3 +211,25 @@ class TestOperators:
             NotFoundError, match="`pier` does not decide in the organization; choose one that does: `harbour`"
         ):
             world.control.execute(UpgradeModel(model), None)
+
+
+class TestTwoModels:
+    def test_a_model_of_a_project_becomes_the_home_model_in_its_version(self, world: World) -> None:
+        wanted = RequestedModel("nekt", None, ResourceId("port/project"))
+        confirmed = preview_change(world.port, build_change(world.organizations, world.port, wanted)).confirmation
+        change_model(world.organizations, world.port, wanted, confirmed)
+
+        done = world.change("nekt")
+        assert isinstance(done.command, ChangeHomeModel)
+        assert world.control.snapshot.model == "nekt"
+
+    def test_a_model_of_a_project_is_upgraded_beside_the_home_model(self, world: World) -> None:
+        world.install(harbour(1).replace("model: harbour", "model: pier"))
+        wanted = RequestedModel("pier", None, ResourceId("port/project"))
+        confirmed = preview_change(world.port, build_change(world.organizations, world.port, wanted)).confirmation
+        change_model(world.organizations, world.port, wanted, confirmed)
+        world.install(harbour(2, "insert").replace("model: harbour", "model: pier"))
+
+        command = build_change(world.organizations, world.port, RequestedModel("pier", is_upgrade=True))
+        assert isinstance(command, UpgradeModel)
+        assert command.model.version == 2

@@ -16,11 +16,15 @@ def register(models: typer.Typer) -> None:
 
 
 def list_models(*, output: OutputMode = "table") -> None:
-    """Show the access models of the server, and those that decide in the organization."""
+    """Show the access models that can be chosen, and those that decide in the organization, each in its version.
+
+    The column `installed` has the version to which the organization can be upgraded.
+    """
     columns = {
         "name": "name",
         "version": "version",
         "in force": lambda each: "yes" if each["in_force"] else "",
+        "installed": "installed",
         "hash": "hash",
     }
     print_items(every("/models"), columns, output)
@@ -39,6 +43,7 @@ def show_model(
         "name": found["name"],
         "version": found["version"],
         "in force": "yes" if found["in_force"] else "no",
+        "installed": found["installed"],
         "hash": found["hash"],
         "types": ", ".join(each["name"] for each in found["types"]),
         "settings": "; ".join(f"{each['name']}: {', '.join(each['values'])}" for each in found["settings"]),

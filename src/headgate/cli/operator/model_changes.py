@@ -63,7 +63,14 @@ def upgrade(
                 f"the access model `{name}` does not decide in `{organization}`; `headgate organization set-model {organization} "
                 f"{name}` chooses it"
             )
-        _change(deployment, organization, RequestedModel(name, version), yes=yes, dry_run=dry_run, reason=reason)
+        _change(
+            deployment,
+            organization,
+            RequestedModel(name, version, is_upgrade=True),
+            yes=yes,
+            dry_run=dry_run,
+            reason=reason,
+        )
 
 
 def set_model(

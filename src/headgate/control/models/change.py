@@ -39,11 +39,15 @@ class ConfirmationRequiredError(CommandError):
 
 @dataclass(frozen=True, slots=True)
 class RequestedModel:
-    """A model for an organization: its name, its version (None: the current one), and the project (None: the organization)."""
+    """A model for an organization: its name, its version (None: see `build_change`), and the project (None: the organization).
+
+    With `is_upgrade`, the model is upgraded wherever it decides, also if another one is the home model.
+    """
 
     name: str
     version: int | None = None
     project: ResourceId | None = None
+    is_upgrade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +79,16 @@ class ModelChangePreview:
 def build_change(organizations: Organizations, organization: Organization, wanted: RequestedModel) -> ModelChange:
     """Return the command that puts a model in force. Raises `InvalidError` if the model or its version is not installed.
 
-    One version of a model decides in the whole organization: a project gets the version that is in force, if one is.
+    An upgrade without a version is to the current one. Otherwise a model that decides in the organization keeps its version,
+    because one version of a model decides in the whole organization.
     """
     facts = organization.control.snapshot
-    if wanted.project is not None and wanted.version is None and wanted.name in facts.models_in_force:
-        return GovernProject(wanted.project, organization.control.models[wanted.name])
-    model = _find_version(organizations, wanted)
-    if wanted.project is not None:
-        return GovernProject(wanted.project, model)
-    return UpgradeModel(model) if wanted.name in facts.models_in_force else ChangeHomeModel(model)
+    is_upgrade = wanted.is_upgrade or (wanted.project is None and wanted.name == facts.model)
+    is_kept = wanted.version is None and not is_upgrade and wanted.name in facts.models_in_force
+    model = organization.control.models[wanted.name] if is_kept else _find_version(organizations, wanted)
+    if is_upgrade:
+        return UpgradeModel(model)
+    return ChangeHomeModel(model) if wanted.project is None else GovernProject(wanted.project, model)
 
 
 def preview_change(organization: Organization, command: ModelChange) -> ModelChangePreview:

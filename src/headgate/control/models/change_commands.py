@@ -74,8 +74,10 @@ class ChangeHomeModel:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require that the deployment itself does it, that the model is another one, and that an owner remains."""
         _require_deployment(view, self.previewed)
-        if self.model.name in view.facts.models_in_force:
-            raise AlreadyExistsError(f"the access model `{self.model.name}` decides in the organization already")
+        if self.model.name == view.facts.model:
+            raise AlreadyExistsError(
+                f"the access model `{self.model.name}` is the home model already; upgrade it instead"
+            )
         children = tuple(_create_children(view.facts, self.model))
         kept = tuple(_keep_assignments(view.facts, self.model))
         owners = tuple(_make_owners(view, self.model))

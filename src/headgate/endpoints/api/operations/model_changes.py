@@ -31,12 +31,13 @@ router = APIRouter(prefix="/deployment/organizations", tags=["deployment"])
 class ModelChoice(StrictSchema):
     """The access model that an organization, or one of its projects, is to use.
 
-    `version` is an installed version; the current one if it is left out. `project` is the id of a project; if it is left out,
-    the model is upgraded wherever it decides, or becomes the home model. `confirmation` is that of a dry run; it is needed if
-    a decision changes.
+    The model becomes the home model, or decides in the project with the id `project`. With `upgrade`, it is upgraded wherever it
+    decides. `version` is an installed version; if it is left out, it is the current one, or else that which decides in the
+    organization already. `confirmation` is that of a dry run; it is needed if a decision changes.
     """
 
     model: Called
+    upgrade: bool = False
     version: Annotated[int | None, Field(ge=1, le=10**9)] = None
     project: Called | None = None
     confirmation: Annotated[Text | None, Field(max_length=64)] = None
@@ -89,7 +90,7 @@ def put_organization_model(
     decided = write.decide(AuthorizeModelChange(id), id, id=id)
     there = organizations.open(id)
     project = None if body.project is None else ResourceId(body.project)
-    wanted = RequestedModel(body.model, body.version, project)
+    wanted = RequestedModel(body.model, body.version, project, body.upgrade)
     if write.dry_run:
         return _describe(there, preview_change(there, build_change(organizations, there, wanted)))
     try:
