@@ -19,7 +19,7 @@ from headgate.app.settings.settings import Settings, SettingsError, default_sett
 from headgate.cli import app
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
-from headgate.control.models.change import RequestedModel, change_model
+from headgate.control.models.change import RequestedModel, build_change, change_model, preview_change
 from headgate.control.models.commands import InstallModel
 from headgate.control.models.library import load_source
 from headgate.control.models.shipped import shipped_model
@@ -99,7 +99,9 @@ class TestACheckup:
             deployment = open_deployment(settings)
             organizations, main = deployment.organizations, deployment.home
             organizations.deployment.control.execute(InstallModel(own), None)
-            change_model(organizations, main, RequestedModel("nekt", version), None)
+            wanted = RequestedModel("nekt", version)
+            confirmation = preview_change(main, build_change(organizations, main, wanted)).confirmation
+            change_model(organizations, main, wanted, confirmation)
             deployment.close()
             found += seen(settings)["models"]
 

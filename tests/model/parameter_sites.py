@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2] / "src" / "headgate"
@@ -10,8 +10,9 @@ _CALLS = {
     "require_action": (),
     "Question": ("caller", "action", "resource", "on", "role", "subject", "new_role", "given"),
     "replace": (),
+    "OperationPlace": ("resource", "on", "given", "about"),
 }
-"""The calls that build questions, with the names of their positional arguments."""
+"""The calls that build questions, or the places of an operation, with the names of their positional arguments."""
 
 EVERYTHING = frozenset("*")
 """Every attribute or relation of a resource: names that the call does not write out."""
@@ -21,7 +22,7 @@ Names = frozenset[str]
 
 @dataclass(frozen=True)
 class Site:
-    """A function that passes parameters; `action` is the argument as written."""
+    """A function that passes parameters; `action` is its argument as written: the action, or the place of an operation."""
 
     where: str
     action: str
@@ -36,11 +37,16 @@ def sites() -> set[Site]:
 
 def sites_of(source: str, module: str) -> Iterator[Site]:
     """Yield the calls of a module that pass parameters with a question."""
-    for function in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    owners = {each: owner.name for owner in ast.walk(tree) if isinstance(owner, ast.ClassDef) for each in owner.body}
+    for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for call in ast.walk(function):
                 if isinstance(call, ast.Call) and _name(call.func) in _CALLS:
-                    yield from _site(call, function, f"{module}.{function.name}")
+                    for site in _site(call, function, f"{module}.{function.name}"):
+                        # The operation is not written at the place, so the command's name stands for it.
+                        is_place = _name(call.func) == "OperationPlace" and function in owners
+                        yield replace(site, action=f"{owners[function]}: {site.action}") if is_place else site
 
 
 def _site(call: ast.Call, function: ast.AST, where: str) -> Iterator[Site]:

@@ -21,15 +21,15 @@ WRITTEN: Mapping[tuple[str, str], str] = {
         "control.access.escalation.require_adding_access_of_owners",
         "'output_port.add_access'",
     ): r"output_port\.add_access",
-    ("control.access.roles.decide", "'organization.define_role'"): r"organization\.define_role",
-    ("control.access.roles.decide", "'organization.delete_role'"): r"organization\.delete_role",
-    ("control.access.switches.decide", "f'{place.type}.set_{self.setting}'"): r"\w+\.set_\w+",
-    ("control.approvals.agreements._port", "f'{port.type}.{verb}'"): r"output_port\.(request|add)_access",
-    ("control.identity.principals.decide", "f'{place.type}.create_{_SERVICE}'"): r"\w+\.create_service_principal",
-    ("control.pipelines.commands._remade", "action"): r"(job|stream_capture)\.move_to_cluster",
-    ("control.pipelines.states.decide", "f'{found.type}.{verb}'"): r"\w+\.(move_to_cluster|change_services_cluster)",
-    ("control.pipelines.streams.decide", "f'{found.type}.add_stream'"): r"\w+\.add_stream",
-    ("control.pipelines.streams.decide", "f'{found.type}.{verb}'"): r"\w+\.(enable|disable)_stream",
+    ("control.access.roles.decide", "DefineRole: view.facts.resources[view.root]"): r"organization\.define_role",
+    ("control.access.roles.decide", "DeleteRole: view.facts.resources[view.root]"): r"organization\.delete_role",
+    ("control.access.switches.decide", "ChangeSetting: place"): r"\w+\.set_\w+",
+    ("control.approvals.agreements._port", "port"): r"output_port\.(request|add)_access",
+    ("control.identity.principals.decide", "CreateServicePrincipal: place"): r"\w+\.create_service_principal",
+    ("control.pipelines.commands._remade", "SavePipeline: found"): r"(job|stream_capture)\.move_to_cluster",
+    ("control.pipelines.states.decide", "MoveToCluster: found"): r"\w+\.(move_to_cluster|change_services_cluster)",
+    ("control.pipelines.streams.decide", "AddStream: found"): r"\w+\.add_stream",
+    ("control.pipelines.streams.decide", "SwitchStream: found"): r"\w+\.(enable|disable)_stream",
     ("endpoints.api.access.agreements._build_question", "f'output_port.{verb}'"): r"output_port\.(request|add)_access",
     ("endpoints.api.access.agreements._consumer", "asked"): r"output_port\.(request|add)_access",
     ("endpoints.api.pipelines.charts._query_rows", "'organization.execute_query'"): r"organization\.execute_query",
@@ -38,18 +38,19 @@ WRITTEN: Mapping[tuple[str, str], str] = {
 
 OF_THE_RESOURCE: Mapping[tuple[str, str], str] = {
     ("control.catalog.table_services.allowed_procedure", "MAKING"): CREATING,
-    ("control.pipelines.commands._remade", "action"): CREATING,
+    ("control.pipelines.commands._remade", "SavePipeline: view.target(found.parent)"): CREATING,
     ("control.pipelines.run_as._recreate_privileges", "action"): CREATING,
-    ("control.resources.changes._makeable", "f'{place.type}.create_{found.type}'"): CREATING,
-    ("control.resources.commands.decide", "f'{place.type}.create_{self.made_as or self.type}'"): CREATING,
-    ("control.resources.commands.decide", "f'{place.type}.create_{found.type}'"): CREATING,
-    ("control.resources.commands.decide", "action"): SETTING,
+    ("control.resources.changes._makeable", "place"): CREATING,
+    ("control.resources.commands.decide", "CreateResource: place"): CREATING,
+    ("control.resources.commands.decide", "MoveResource: place"): CREATING,
+    ("control.resources.commands.decide", "SetAttributes: found"): SETTING,
 }
 """The actions of each call that passes the attributes, and when creating also the relations, of a resource."""
 
 OF_THE_CALLER = {
     "cli.facts.names.question_of",
     "control.kernel.command.require_action",
+    "control.kernel.command.require_operation",
     "control.questions.parsing.parse_question",
 }
 """The functions that pass on what their own caller states."""

@@ -106,7 +106,7 @@ def _open_over(
 ) -> Deployment:
     organizations = open_organizations(stores, clock, DEFAULT_MODEL, address=settings.logins.address or address)
     if settings.models is not None:
-        install_folder(organizations.deployment.control, organizations.models, settings.models)
+        install_folder(organizations.deployment.control, settings.models)
     auth_services = open_auth_services(organizations, settings.logins)
     identity = Authenticator(
         stores, auth_services.authentication.principal_of, auth_services.access_tokens.authenticate

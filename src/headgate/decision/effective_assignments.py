@@ -18,7 +18,10 @@ def expand_assignment(asked: EvaluationContext, model: Model, given: Assignment,
     defined = custom is not None and origin.type in custom.on and holds(custom.when, case)
     replaced = defined and custom is not None and given.role in custom.replaces
     own = role is not None and not replaced and origin.type in role.on and holds(role.when, case)
-    roles = asked.facts.custom_roles.get(given.role, frozenset[str]()) if defined else frozenset[str]()
+    # Another version of the model may lack a role of which a custom role consists.
+    roles = (
+        asked.facts.custom_roles.get(given.role, frozenset[str]()) & model.roles.keys() if defined else frozenset[str]()
+    )
     return roles | {given.role} if own else roles
 
 

@@ -219,6 +219,7 @@ class ModelInstalled:
 
     model: str
     model_hash: str
+    version: int
     shipped: bool = False
 
 

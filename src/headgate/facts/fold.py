@@ -181,8 +181,10 @@ def _model_upgraded(s: Snapshot, change: c.ModelUpgraded) -> Snapshot:
 
 def _model_installed(s: Snapshot, change: c.ModelInstalled) -> Snapshot:
     known = s.installed_models.get(change.model)
-    earlier = () if known is None else tuple(each for each in known.versions if each != change.model_hash)
-    installed = InstalledModel((*earlier, change.model_hash), change.shipped)
+    numbers = {} if known is None else dict(zip(known.versions, known.numbers, strict=True))
+    earlier = {hash: number for hash, number in numbers.items() if hash != change.model_hash}
+    versions = {**earlier, change.model_hash: change.version}
+    installed = InstalledModel(tuple(versions), tuple(versions.values()), change.shipped)
     return s._replace(installed_models=s.installed_models.set(change.model, installed))
 
 

@@ -116,13 +116,14 @@ class AccessRequest:
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """An access model that organizations can choose: the hashes of its installed versions, the current one last.
+    """An access model that organizations can choose: the hashes and numbers of its installed versions, the current one last.
 
     A model that `is_shipped` came with Headgate. One that `is_removed` cannot be chosen, and the next version of Headgate
     does not install it again.
     """
 
     versions: tuple[str, ...]
+    numbers: tuple[int, ...]
     is_shipped: bool
     is_removed: bool = False
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headgate.control.kernel.ports import StoreError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING
-from headgate.facts.changes import HomeModelChanged, ModelUpgraded, OrganizationCreated
+from headgate.facts.changes import GovernedBy, HomeModelChanged, ModelUpgraded, OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
 from headgate.store.log_rows import entry_of
@@ -24,6 +24,10 @@ from headgate.store.verification import require_known, require_next
 
 LAST = 200
 """The number of newest entries of each log that are checked."""
+
+
+_CHANGING = (HomeModelChanged, ModelUpgraded, GovernedBy)
+"""The changes after the first entry that set the version of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +143,14 @@ def _tail(connection: Connection, first: Row[Any]) -> LogTail:
 
 def _find_home_model(connection: Connection, first: Row[Any]) -> tuple[str, str]:
     """Return the name and the hash of the home model: that of the first entry, as later entries changed it."""
-    named = [log_table.c.changes.like(f'%"{kind.__name__}"%') for kind in (HomeModelChanged, ModelUpgraded)]
+    named = [log_table.c.changes.like(f'%"{kind.__name__}"%') for kind in _CHANGING]
     query = select(log_table).where(log_table.c.log_id == first.log_id, or_(*named)).order_by(log_table.c.revision)
     model = hash = ""
     for change in (change for row in (first, *connection.execute(query)) for change in entry_of(row).changes):
         match change:
             case OrganizationCreated() | HomeModelChanged():
                 model, hash = change.model, change.model_hash
-            case ModelUpgraded() if change.model == model:
+            case ModelUpgraded() | GovernedBy() if change.model == model:
                 hash = change.model_hash
             case _:
                 pass

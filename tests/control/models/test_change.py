@@ -2,10 +2,12 @@
 
 import pytest
 
+from headgate.control.access.assignments import RevokeRole
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.identity.principals import AddPrincipal, SignUp
 from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.kernel.ports import LogWrite
 from headgate.control.models.change import (
     ConfirmationRequiredError,
     ModelChangePreview,
@@ -17,9 +19,11 @@ from headgate.control.models.change import (
 from headgate.control.models.change_commands import ChangeHomeModel, GovernProject, UpgradeModel
 from headgate.control.models.commands import InstallModel
 from headgate.control.models.library import load_source
+from headgate.control.organizations.suspension import SuspendOrganization
 from headgate.control.resources.commands import CreateResource
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
+from headgate.facts.changes import RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.models.model_files import harbour
 from tests.fakes.store import FakeStores
@@ -54,6 +58,9 @@ class World:
     def change(self, name: str, version: int | None = None) -> ModelChangePreview:
         confirmed = self.preview(name, version).confirmation
         return change_model(self.organizations, self.port, RequestedModel(name, version), confirmed)
+
+    def confirm(self, wanted: RequestedModel) -> str:
+        return preview_change(self.port, build_change(self.organizations, self.port, wanted)).confirmation
 
     def may(self, who: PrincipalId, action: str, place: ResourceId = CARGO) -> bool:
         return self.control.ask(Question(Caller(who), action, place)).allowed
@@ -107,11 +114,36 @@ class TestUpgrading:
         world.change("harbour", 1)
         assert not world.may(BEN, "table.insert")
 
-    def test_an_upgrade_without_effects_needs_no_confirmation(self, world: World) -> None:
-        world.install(harbour(3))
+    def test_an_upgrade_that_alters_no_decision_of_today_needs_a_confirmation_too(self, world: World) -> None:
+        world.install(harbour(3).replace("creators:", "newcomer: master\n\ncreators:"))
 
-        change_model(world.organizations, world.port, RequestedModel("harbour"), None)
-        assert world.control.model.version == 3
+        with pytest.raises(ConfirmationRequiredError, match="alters 0 decisions"):
+            change_model(world.organizations, world.port, RequestedModel("harbour"), None)
+        assert world.preview("harbour").sections == ("newcomer",)
+
+    def test_the_version_that_decides_already_is_not_written_again(self, world: World) -> None:
+        before = world.control.snapshot.revision
+
+        change_model(world.organizations, world.port, RequestedModel("harbour", 1), None)
+        assert world.control.snapshot.revision == before
+
+    def test_a_suspended_organization_is_not_upgraded(self, world: World) -> None:
+        world.control.execute(SuspendOrganization(PORT), None)
+
+        with pytest.raises(InvalidError, match="the organization is suspended, so no decision shows the effects"):
+            world.preview("harbour")
+
+    def test_an_upgrade_that_leaves_no_owner_is_refused(self, world: World) -> None:
+        world.install(harbour(3).replace("master", "captain"))
+
+        with pytest.raises(InvalidError, match=r"no user would be an owner .* whose owner roles are: `captain`"):
+            world.preview("harbour")
+
+    def test_an_upgrade_creates_the_resources_that_its_version_creates_with_their_parents(self, world: World) -> None:
+        world.install(harbour(3).replace("\nroles:", "  volume: {under: [database], implicit: true}\n\nroles:"))
+
+        world.change("harbour")
+        assert [each.parent for each in world.control.snapshot.resources.values() if each.type == "volume"] == ["north"]
 
     def test_another_process_decides_by_the_upgraded_model(self, world: World) -> None:
         elsewhere = open_organizations(world.organizations.stores, lambda: 1.0, "nekt").open(PORT)
@@ -214,6 +246,40 @@ class TestOperators:
 
 
 class TestTwoModels:
+    def test_an_assignment_in_a_project_with_a_model_of_its_own_keeps_its_model(self, world: World) -> None:
+        wanted = RequestedModel("harbour", None, ResourceId("port/project"))
+        change_model(world.organizations, world.port, wanted, world.confirm(wanted))
+        world.install(harbour(1).replace("model: harbour", "model: pier"))
+
+        world.change("pier")
+        assert world.may(BEN, "table.select")
+
+    def test_a_user_that_becomes_an_owner_later_is_not_made_an_owner_now(self, world: World) -> None:
+        late = RoleAssigned(BEN, "master", PORT, "harbour", starts=9.0)
+        world.port.store.append(world.port.store.head(), LogWrite(1.0, None, "import", (late,)))
+        world.control.catch_up()
+
+        world.change("nekt")
+        assert {each.subject for each in world.control.snapshot.list_assigned_on(PORT) if each.role == "owner"} == {ANN}
+
+    def test_the_owners_get_an_owner_role_whatever_role_creators_get(self, world: World) -> None:
+        other = harbour(1).replace("model: harbour", "model: pier").replace("master", "captain")
+        world.install(other.replace("{types: [organization], role: captain}", "{types: [organization], role: docker}"))
+
+        world.change("pier")
+        assert world.control.ask(Question(Caller(ANN), "organization.manage_users", PORT)).allowed
+
+    def test_an_owner_that_was_revoked_under_the_new_model_does_not_return_with_the_former_one(
+        self, world: World
+    ) -> None:
+        world.control.execute(AddPrincipal(PrincipalId("cy"), "Cy", "master"), None)
+        world.change("nekt")
+        world.control.execute(RevokeRole(PrincipalId("cy"), "owner", PORT), Caller(ANN))
+
+        world.change("harbour", 1)
+        assert not world.may(PrincipalId("cy"), "organization.add_user", PORT)
+        assert world.may(ANN, "organization.add_user", PORT)
+
     def test_a_model_of_a_project_becomes_the_home_model_in_its_version(self, world: World) -> None:
         wanted = RequestedModel("nekt", None, ResourceId("port/project"))
         confirmed = preview_change(world.port, build_change(world.organizations, world.port, wanted)).confirmation

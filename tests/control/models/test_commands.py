@@ -10,7 +10,7 @@ from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.models.commands import InstallModel, RemoveModel
-from headgate.control.models.installed import find_current, list_installed, require_installed
+from headgate.control.models.installed import list_installed, require_installed
 from headgate.control.models.library import load_source
 from headgate.control.models.shipped import shipped_names
 from headgate.control.organizations.organization import Organizations
@@ -35,8 +35,7 @@ class World:
 
     def install(self, source: str, by: PrincipalId | None = OLGA) -> None:
         model = load_source(source, "model.yaml")
-        current = find_current(self.control.snapshot, self.organizations.models, model.model.name)
-        self.control.execute(InstallModel(model, current), Caller(by) if by else None)
+        self.control.execute(InstallModel(model), Caller(by) if by else None)
 
     @property
     def installed(self) -> Mapping[str, InstalledModel]:
@@ -82,6 +81,14 @@ def test_another_content_needs_a_higher_version(world: World) -> None:
     for version in (1, 3):
         with pytest.raises(AlreadyExistsError, match=r"version 3 .* with another content; write `version: 4`"):
             world.install(harbour(version, "insert"))
+
+
+def test_a_version_number_names_one_content_also_after_an_earlier_version_is_current_again(world: World) -> None:
+    for source in (harbour(1), harbour(2, "insert"), harbour(1)):
+        world.install(source)
+
+    with pytest.raises(AlreadyExistsError, match="write `version: 3`"):
+        world.install(harbour(2, "update"))
 
 
 def test_only_an_operator_installs_and_removes_a_model(world: World) -> None:

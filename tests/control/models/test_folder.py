@@ -4,8 +4,10 @@ import pytest
 
 from headgate.control.deployment.bootstrap import open_organizations
 from headgate.control.kernel.ports import StoreError
+from headgate.control.models.commands import InstallModel, RemoveModel
 from headgate.control.models.folder import install_folder
 from headgate.control.models.installed import list_installed, require_installed
+from headgate.control.models.library import load_source
 from headgate.control.organizations.organization import Organizations
 from tests.control.models.model_files import harbour
 from tests.fakes.store import FakeStores
@@ -17,7 +19,7 @@ def organizations() -> Organizations:
 
 
 def install(organizations: Organizations, folder: Path) -> None:
-    install_folder(organizations.deployment.control, organizations.models, folder)
+    install_folder(organizations.deployment.control, folder)
 
 
 def test_every_model_file_of_a_folder_is_installed_once(organizations: Organizations, tmp_path: Path) -> None:
@@ -39,6 +41,21 @@ def test_a_changed_file_with_the_next_version_is_installed(organizations: Organi
 
     facts = organizations.deployment.control.snapshot
     assert require_installed(facts, organizations.models, "harbour").model.version == 2
+
+
+def test_a_start_does_not_bring_back_a_version_that_an_operator_replaced_or_a_removed_model(
+    organizations: Organizations, tmp_path: Path
+) -> None:
+    (tmp_path / "harbour.yaml").write_text(harbour(1))
+    install(organizations, tmp_path)
+    control = organizations.deployment.control
+    control.execute(InstallModel(load_source(harbour(2, "insert"), "harbour.yaml")), None)
+
+    install(organizations, tmp_path)
+    assert require_installed(control.snapshot, organizations.models, "harbour").model.version == 2
+    control.execute(RemoveModel("harbour"), None)
+    install(organizations, tmp_path)
+    assert "harbour" not in list_installed(control.snapshot)
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,11 @@ def install(
     Organizations that use an earlier version keep it until they are upgraded. The operators can do the same over the API.
     """
     from headgate.control.models.commands import InstallModel
-    from headgate.control.models.installed import find_current
 
     model = _load(file)
     with open_local_deployment(data) as deployment:
-        control, sources = deployment.organizations.deployment.control, deployment.organizations.models
-        current = find_current(control.snapshot, sources, model.model.name)
-        command = InstallModel(model, current)
+        control = deployment.organizations.deployment.control
+        command = InstallModel(model)
         changed = control.preview(command, None).changes
         if not dry_run:
             control.execute(command, None, operator_call(reason))

@@ -126,12 +126,11 @@ def _change(
     there = organizations.open(listed_organization(deployment, organization))
     preview = preview_change(there, build_change(organizations, there, wanted))
     shown = f"version {preview.command.model.version} of the access model `{wanted.name}`"
-    if not preview.is_harmless:
-        _print_effects(preview, there.directory.name)
+    _print_effects(preview, there.directory.name)
     if dry_run:
         say(f"{shown} would decide in `{organization}`")
         return
-    if not (yes or preview.is_harmless):
+    if preview.is_needed and not yes:
         confirm(f"Let {shown} decide in `{organization}`?", "nothing was changed")
     change_model(organizations, there, wanted, preview.confirmation, call=operator_call(reason))
     say(f"{shown} decides in `{organization}`")
@@ -150,3 +149,5 @@ def _print_effects(preview: "ModelChangePreview", name: "Callable[[PrincipalId],
         more = f", the first {_MOST_ROLES} of which are above" if len(rows) > _MOST_ROLES else ""
         say(f"assignments that lose their meaning: {len(rows)}{more}")
     print_consequences(preview.facts, preview.impact, json=False, name=name)
+    if preview.sections:
+        say(f"parts of the model that differ: {', '.join(preview.sections)}")

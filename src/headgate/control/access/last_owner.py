@@ -31,12 +31,15 @@ def require_remaining_owner(view: CommandContext, leaving: SubjectId, *changes: 
     if view.caller is None or not any(role in roles and place == view.root for role, place, _ in held):
         return
     after = view.with_changes(*changes)
-    if not any(_is_permanent(after, each) for each in after.facts.list_assigned_on(view.root) if each.role in roles):
+    if not any(
+        is_permanent(after, each, after.model) for each in after.facts.list_assigned_on(view.root) if each.role in roles
+    ):
         raise InvalidError(f"the change would leave no owner; assign `{roles[0]}` without an end to another user first")
 
 
-def _is_permanent(view: CommandContext, given: Assignment) -> bool:
+def is_permanent(view: CommandContext, given: Assignment, model: Model) -> bool:
+    """Whether an assignment of a role of the model holds now and without an end, for a user without an end."""
     group = view.facts.groups.get(GroupId(given.subject))
     people = (view.facts.principals.get(id) for id in (group.members if group else (PrincipalId(given.subject),)))
-    lasting = given.model == view.model.name and given.ends is None and given.holds_at(view.now)
+    lasting = given.model == model.name and given.ends is None and given.holds_at(view.now)
     return lasting and any(each is not None and each.kind == "user" and each.ends is None for each in people)

@@ -13,7 +13,7 @@ from headgate.control.kernel.model_source import SourcedModel
 from headgate.control.kernel.stores import Stores
 from headgate.control.models.change_commands import UpgradeModel
 from headgate.control.models.commands import InstallModel
-from headgate.control.models.installed import find_current, require_installed
+from headgate.control.models.installed import require_installed
 from headgate.control.models.library import ModelLibrary
 from headgate.control.models.shipped import shipped_model, shipped_models
 from headgate.control.organizations.commands import (
@@ -82,8 +82,7 @@ def _install_shipped(organizations: Organizations, shipped: SourcedModel) -> Non
     is_ours = known is None or (known.is_shipped and not known.is_removed)
     if is_ours and (known is None or model.hash not in known.versions):
         with suppress(AlreadyExistsError):
-            current = find_current(control.snapshot, organizations.models, model.name)
-            control.execute(InstallModel(shipped, current, is_shipped=True), None)
+            control.execute(InstallModel(shipped, is_shipped=True), None)
 
 
 def create_organization(

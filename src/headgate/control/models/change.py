@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from headgate.control.kernel.errors import CommandError, InvalidError
@@ -54,7 +54,8 @@ class RequestedModel:
 class ModelChangePreview:
     """The effects of a change on the facts of one revision. It `is_needed` unless the model is in force already.
 
-    `lost` are the assignments that give a role before the change and none after it.
+    `lost` are the assignments that give a role before the change and none after it. `sections` are the parts of the model that
+    differ from the model that decides now: not every rule alters a decision on these facts.
     """
 
     command: ModelChange
@@ -62,11 +63,7 @@ class ModelChangePreview:
     facts: Snapshot
     impact: Impact
     lost: tuple[Assignment, ...]
-
-    @property
-    def is_harmless(self) -> bool:
-        """Whether no decision differs and no assignment loses its meaning."""
-        return not (self.impact.effects or self.impact.pipelines or self.lost)
+    sections: tuple[str, ...] = ()
 
     @property
     def confirmation(self) -> str:
@@ -95,12 +92,25 @@ def preview_change(organization: Organization, command: ModelChange) -> ModelCha
     """Return the effects of a change. Raises a `CommandError` if it is refused."""
     control = organization.control
     before, now = control.answers, control.now
+    if before.facts.is_suspended:
+        raise InvalidError(
+            "the organization is suspended, so no decision shows the effects of the change; resume it first"
+        )
     effect = control.preview(command, None)
     after = control.simulate(before, effect.changes)
     impact = compute_difference(EvaluatedSide(before, now), EvaluatedSide(after, now))
     lost = tuple(_list_lost(before, after))
     previewed = replace(command, previewed=before.facts.revision)
-    return ModelChangePreview(previewed, bool(effect.changes), before.facts, impact, lost)
+    former = before.models.get(command.model.name, control.model)
+    return ModelChangePreview(
+        previewed, bool(effect.changes), before.facts, impact, lost, _list_sections(former, command.model)
+    )
+
+
+def _list_sections(former: Model, new: Model) -> tuple[str, ...]:
+    """Return the parts in which two models differ, as the names of their fields, except name, version and hash."""
+    names = (each.name for each in fields(Model) if each.name not in ("name", "version", "hash"))
+    return tuple(name for name in names if getattr(former, name) != getattr(new, name))
 
 
 def change_model(
@@ -115,10 +125,8 @@ def change_model(
 
     The entry in the deployment's log names the operator.
     """
-    deployment = organizations.deployment.control
-    deployment.preview(AuthorizeModelChange(organization.id), caller, call)
-    preview = apply_change(organizations, organization, wanted, confirmation, call)
-    deployment.execute(AuthorizeModelChange(organization.id), caller, call)
+    preview = apply_change(organizations, organization, wanted, confirmation, caller, call)
+    organizations.deployment.control.execute(AuthorizeModelChange(organization.id), caller, call)
     return preview
 
 
@@ -127,17 +135,21 @@ def apply_change(
     organization: Organization,
     wanted: RequestedModel,
     confirmation: str | None,
+    caller: Caller | None,
     call: CommandMetadata,
 ) -> ModelChangePreview:
     """Put a model in force in the log of an organization, by one entry, and return the effects.
 
-    Raises `ConfirmationRequiredError` unless the change has no effects, or `confirmation` is that of its effects. Writes nothing
-    if the model is in force already.
+    Raises `ConfirmationRequiredError` unless `confirmation` is that of the effects. Writes nothing if the model is in force
+    already. The right of the caller is decided before the effects are computed, and again directly before the entry.
     """
+    deployment = organizations.deployment.control
+    deployment.preview(AuthorizeModelChange(organization.id), caller, call)
     for _ in range(_TRIES):
         preview = preview_change(organization, build_change(organizations, organization, wanted))
-        if not preview.is_harmless and confirmation != preview.confirmation:
+        if preview.is_needed and confirmation != preview.confirmation:
             raise ConfirmationRequiredError(preview)
+        deployment.preview(AuthorizeModelChange(organization.id), caller, call)
         try:
             if preview.is_needed:
                 organization.control.execute(preview.command, None, call)

@@ -3,17 +3,25 @@
 Only the deployment itself executes them: the right of an operator is decided in the deployment's log (`AuthorizeModelChange`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from headgate.control.access.last_owner import owner_roles
+from headgate.control.access.last_owner import is_permanent, owner_roles
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.metadata import ChangedError
-from headgate.control.organizations.commands import founder_role
 from headgate.control.resources.implicit import implicit_children
 from headgate.decision.tree import subject_kind
-from headgate.facts.changes import Change, GovernedBy, HomeModelChanged, ModelUpgraded, ResourceCreated, RoleAssigned
+from headgate.facts.changes import (
+    Change,
+    GovernedBy,
+    HomeModelChanged,
+    ModelUpgraded,
+    ResourceCreated,
+    RoleAssigned,
+    RoleRevoked,
+)
+from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment, Resource, Snapshot
 from headgate.model.model import Model
@@ -56,15 +64,20 @@ class UpgradeModel:
             )
         if view.facts.model_hashes[self.model.name] == self.model.hash:
             return CommandEffect(())
-        return CommandEffect((ModelUpgraded(self.model.name, self.model.hash),))
+        children = _create_children(view.facts, self.model, self.model.name)
+        changes = (ModelUpgraded(self.model.name, self.model.hash), *children)
+        if self.model.name == view.facts.model:
+            _require_owner(view, self.model, changes)
+        return CommandEffect(changes)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeHomeModel:
     """Make another model the home model. Resources that it creates with their parents are created.
 
-    An assignment is kept under the new model if that has a role of the same name for the resource and the subject; the others
-    have no effect until their model is in force again. The owners get the role that the creator of an organization has.
+    An assignment on what the home model governs is kept under the new model if that has a role of the same name for the resource
+    and the subject; the others have no effect until their model is in force again. The owners get an owner role of the new
+    model in place of their former one.
     """
 
     model: Model
@@ -78,16 +91,13 @@ class ChangeHomeModel:
             raise AlreadyExistsError(
                 f"the access model `{self.model.name}` is the home model already; upgrade it instead"
             )
-        children = tuple(_create_children(view.facts, self.model))
-        kept = tuple(_keep_assignments(view.facts, self.model))
+        children = _create_children(view.facts, self.model, view.facts.model)
         owners = tuple(_make_owners(view, self.model))
-        if not owners:
-            raise InvalidError(
-                f"no owner of the organization can be assigned the role `{founder_role(self.model)}` of the access model "
-                f"`{self.model.name}`; assign an owner role to a user first"
-            )
+        kept = tuple(each for each in _keep_assignments(view.facts, self.model) if each not in owners)
         changed: Change = HomeModelChanged(self.model.name, self.model.hash)
-        return CommandEffect((changed, *children, *kept, *owners))
+        changes = (changed, *children, *kept, *owners)
+        _require_owner(view, self.model, changes)
+        return CommandEffect(changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +116,11 @@ class GovernProject:
         """Require that the deployment itself does it."""
         _require_deployment(view, self.previewed)
         project = view.target(self.project, "project")
-        missing = missing_children(view.facts, self.model, project)
-        return CommandEffect((GovernedBy(project.id, self.model.name, self.model.hash), *missing))
+        governed = GovernedBy(project.id, self.model.name, self.model.hash)
+        is_governed = view.facts.governs.get(project.id) == self.model.name
+        is_same = is_governed and view.facts.model_hashes[self.model.name] == self.model.hash
+        changed = () if is_same else (governed,)
+        return CommandEffect((*changed, *missing_children(view.facts, self.model, project)))
 
 
 def missing_children(facts: Snapshot, model: Model, place: Resource) -> tuple[ResourceCreated, ...]:
@@ -132,11 +145,10 @@ def missing_children(facts: Snapshot, model: Model, place: Resource) -> tuple[Re
     return tuple(missing)
 
 
-def _create_children(facts: Snapshot, model: Model) -> Iterator[ResourceCreated]:
-    """Yield the implicit children that the resources under the home model lack under the new one."""
-    for place in facts.resources.values():
-        if facts.find_governing_models(place.id)[0] == facts.model:
-            yield from missing_children(facts, model, place)
+def _create_children(facts: Snapshot, model: Model, governing: str) -> tuple[ResourceCreated, ...]:
+    """Return the implicit children that the resources lack under the model, where the model `governing` governs now."""
+    governed = (each for each in facts.resources.values() if facts.find_governing_models(each.id)[0] == governing)
+    return tuple(child for place in governed for child in missing_children(facts, model, place))
 
 
 def _require_deployment(view: CommandContext, previewed: int | None) -> None:
@@ -150,21 +162,59 @@ def _require_deployment(view: CommandContext, previewed: int | None) -> None:
 
 
 def _keep_assignments(facts: Snapshot, model: Model) -> Iterator[RoleAssigned]:
-    """Yield the assignments of the former home model that the new one has a role for, as assignments of the new one."""
+    """Yield the assignments of the former home model that the new one has a role for, as assignments of the new one.
+
+    Assignments in a project that has a model of its own stay, because its model stays.
+    """
     for subject, held in facts.assignments.items():
         for given in held.values():
-            if given.model == facts.model and _is_assignable(facts, model, given.role, given.resource, subject):
+            ours = given.model == facts.model and _is_under_home(facts, given.resource)
+            if ours and _is_assignable(facts, model, given.role, given.resource, subject):
                 yield _build_assignment(replace(given, model=model.name))
 
 
-def _make_owners(view: CommandContext, model: Model) -> Iterator[RoleAssigned]:
-    """Yield the assignments that make the permanent owners of the organization owners under the new model."""
-    facts, role = view.facts, founder_role(model)
+def _is_under_home(facts: Snapshot, place: ResourceId) -> bool:
+    """Whether the home model governs a resource: no project above it has a model of its own."""
+    if place not in facts.resources:
+        return False
+    line = (place, *(each.id for each in facts.ancestors(place)))
+    return not any(id in facts.governs for id in line if id != facts.organization)
+
+
+def _make_owners(view: CommandContext, model: Model) -> Iterator[RoleAssigned | RoleRevoked]:
+    """Yield the changes that give the permanent owners an owner role of the new model in place of their former role."""
+    facts, role = view.facts, _owner_role(model)
     former = owner_roles(view.model, facts.resources[view.root].type)
     for given in facts.list_assigned_on(view.root):
-        owns = given.model == facts.model and given.role in former and given.ends is None
-        if owns and _is_assignable(facts, model, role, view.root, given.subject):
+        owns = given.role in former and is_permanent(view, given, view.model)
+        if owns and role is not None and _is_assignable(facts, model, role, view.root, given.subject):
+            if given.role != role:
+                yield RoleRevoked(given.subject, given.role, view.root, given.reason)
             yield RoleAssigned(given.subject, role, view.root, model.name, given.grantor)
+
+
+def _owner_role(model: Model) -> str | None:
+    """Return the owner role that the owners get: that of the creator of an organization, if it is one."""
+    owning = owner_roles(model)
+    made = [creator.role for creator in model.creators if "organization" in creator.types]
+    return next((role for role in (*made, *owning) if role in owning), None)
+
+
+def _require_owner(view: CommandContext, model: Model, changes: Iterable[Change]) -> None:
+    """Raise `InvalidError` if the organization has a permanent owner now and has none under the model after the changes."""
+    facts = fold(view.facts, changes, view.facts.revision)
+    now, then = owner_roles(view.model), owner_roles(model)
+    had = any(
+        each.role in now and is_permanent(view, each, view.model) for each in view.facts.list_assigned_on(view.root)
+    )
+    if had and not any(
+        each.role in then and is_permanent(view, each, model) for each in facts.list_assigned_on(view.root)
+    ):
+        roles = ", ".join(f"`{each}`" for each in then) or "none"
+        raise InvalidError(
+            f"no user would be an owner under the access model `{model.name}`, whose owner roles are: {roles}; give its owner role "
+            "the name of a role that the owners hold, or let it be assigned to users on the organization"
+        )
 
 
 def _is_assignable(facts: Snapshot, model: Model, role: str, place: ResourceId, subject: SubjectId) -> bool:

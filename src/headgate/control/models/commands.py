@@ -20,12 +20,10 @@ class InstallModel:
     """Install a model: organizations can choose it. A later version of an installed model becomes the current one.
 
     Organizations that use an earlier version keep it until they are upgraded. Has no effect if this version is the current
-    one. `current` is the current version of the model of this name, if one is installed. A model that `is_shipped` comes with
-    Headgate.
+    one. A model that `is_shipped` comes with Headgate.
     """
 
     model: SourcedModel
-    current: SourcedModel | None = None
     is_shipped: bool = False
     name: str = "model.install"
 
@@ -40,17 +38,18 @@ class InstallModel:
         if installed is not None and not installed.is_removed and installed.hash == model.hash:
             return CommandEffect(())
         self._require_new_version(installed)
-        change = ModelInstalled(model.name, model.hash, self.is_shipped)
+        change = ModelInstalled(model.name, model.hash, model.version, self.is_shipped)
         return CommandEffect((change,), (self.model.document,))
 
     def _require_new_version(self, installed: InstalledModel | None) -> None:
         model = self.model.model
-        if installed is None or model.hash in installed.versions or self.current is None:
+        if installed is None or model.hash in installed.versions:
             return
-        if model.version <= self.current.model.version:
+        newest = max(installed.numbers)
+        if model.version <= newest:
             raise AlreadyExistsError(
-                f"version {self.current.model.version} of the access model `{model.name}` is installed with another content; "
-                f"write `version: {self.current.model.version + 1}` in the file"
+                f"version {newest} of the access model `{model.name}` is installed with another content; write "
+                f"`version: {newest + 1}` in the file"
             )
 
 

@@ -5,17 +5,15 @@ from typing import Final
 
 from headgate.control.control import Control
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.model_source import ModelSource
 from headgate.control.kernel.ports import StoreError
 from headgate.control.models.commands import InstallModel
-from headgate.control.models.installed import find_current
 from headgate.control.models.library import load_source
 from headgate.model.diagnostics import ModelError
 
 _PATTERN: Final = "*.yaml"
 
 
-def install_folder(deployment: Control, sources: ModelSource, folder: Path) -> None:
+def install_folder(deployment: Control, folder: Path) -> None:
     """Install every model file of a folder that is not installed yet. Raises `StoreError` if one cannot be installed."""
     if not folder.is_dir():
         raise StoreError(
@@ -25,10 +23,10 @@ def install_folder(deployment: Control, sources: ModelSource, folder: Path) -> N
         texts = {file: file.read_text(encoding="utf-8") for file in sorted(folder.glob(_PATTERN))}
         for file, source in texts.items():
             model = load_source(source, str(file))
-            current = find_current(deployment.snapshot, sources, model.model.name)
-            command = InstallModel(model, current)
-            if deployment.preview(command, None).changes:
-                deployment.execute(command, None)
+            known = deployment.snapshot.installed_models.get(model.model.name)
+            # A version that was installed once is not installed again: an operator may have replaced or removed it since.
+            if known is None or model.model.hash not in known.versions:
+                deployment.execute(InstallModel(model), None)
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(
             f"the folder of access models `{folder}` cannot be read ({error}); check its path and permissions"

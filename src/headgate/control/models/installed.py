@@ -10,12 +10,6 @@ def list_installed(deployment: Snapshot) -> dict[str, InstalledModel]:
     return {name: each for name, each in sorted(deployment.installed_models.items()) if not each.is_removed}
 
 
-def find_current(deployment: Snapshot, sources: ModelSource, name: str) -> SourcedModel | None:
-    """Return the newest installed version of a model, even if it was removed, or None if it was never installed."""
-    installed = deployment.installed_models.get(name)
-    return None if installed is None else sources.find(installed.hash)
-
-
 def require_installed(deployment: Snapshot, sources: ModelSource, name: str) -> SourcedModel:
     """Return the current version of an installed model. Raises `InvalidError` if no such model is installed."""
     installed = list_installed(deployment)

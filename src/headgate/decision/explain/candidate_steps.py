@@ -18,9 +18,25 @@ FixStep = RoleAssigned | MemberAdded
 
 
 def list_direct_steps(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[RoleAssigned]:
-    """Yield every assignment to the caller, on the resource or above it, that may give the role on the resource."""
+    """Yield every assignment to the caller, on the resource or above it, that may give the role on the resource.
+
+    An assignment that meets a membership requirement (`standing`) may do so, too: with it, other assignments count.
+    """
+    principal = asked.question.caller.principal
     places = list_role_sources(asked.facts, model, resource)
-    yield from _list_assignments(asked, model, resource, role, (asked.question.caller.principal,), places)
+    given = _list_assignments(asked, model, resource, role, (principal,), places)
+    yield from dict.fromkeys((*given, *_list_memberships(asked, model, resource, principal)))
+
+
+def _list_memberships(
+    asked: EvaluationContext, model: Model, resource: Resource, principal: PrincipalId
+) -> Iterator[RoleAssigned]:
+    kind, above = subject_kind(asked.facts, principal), tuple(asked.facts.ancestors(resource.id))
+    for rule in model.standing:
+        for anchor in (each for each in above if each.type == rule.on and asked.model(each) is model):
+            for role in list_assignable_roles(asked.facts, model, anchor.type, kind):
+                if role in rule.roles:
+                    yield RoleAssigned(principal, role, anchor.id, model.name)
 
 
 def list_wider_steps(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[FixStep]:

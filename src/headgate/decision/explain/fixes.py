@@ -54,7 +54,7 @@ class _At:
     asked: EvaluationContext
     answers: Answers
     knows: Callable[[ResourceId], bool]
-    """Whether the recipient of the fixes may know a resource; only the steps that go beyond the question's resource ask."""
+    """Whether the recipient of the fixes may know a resource, group or team; only steps beyond the question's resource ask."""
 
     @property
     def facts(self) -> Snapshot:
@@ -127,8 +127,8 @@ def _list_joins(at: _At, goals: Sequence[Goal]) -> Iterator[Option]:
 
 
 def _known_steps(at: _At, steps: Iterable[FixStep], known: Collection[ResourceId] = ()) -> Iterator[FixStep]:
-    """Yield the steps on resources that the recipient may know, as many as are tried."""
-    asked = islice(steps, _MOST_ASKED)
+    """Yield the steps on resources, and for subjects, that the recipient may know, as many as are tried."""
+    asked = (each for each in islice(steps, _MOST_ASKED) if _is_subject_known(at, each))
     return islice((each for each in asked if _place(each) in known or at.knows(_place(each))), _MOST_TRIED)
 
 
@@ -136,6 +136,10 @@ def _size(facts: Snapshot, step: FixStep) -> tuple[int, str, str]:
     """Return how much a group or team gives, cheaply: the number of its assignments. The names make the order definite."""
     role = step.role if isinstance(step, RoleAssigned) else ""
     return len(facts.assignments.get(_place(step), NOTHING_HELD)), _place(step), role
+
+
+def _is_subject_known(at: _At, step: FixStep) -> bool:
+    return _of_caller(at, step) or (isinstance(step, RoleAssigned) and at.knows(ResourceId(step.subject)))
 
 
 def _of_caller(at: _At, step: FixStep) -> bool:

@@ -49,16 +49,18 @@ def resolve_subject(organization: Organization, asked: Question, name: str) -> S
 def find_subject(organization: Organization, asked: Question, name: str) -> SubjectId | None:
     """Return the principal, group or resource of this id or name; None if there is none.
 
-    A resource is found if the caller may see it, or may perform the question, about an assignment, for it unseen.
+    A resource is found if the caller may see it, or if its id is named and the caller may perform the question, about an
+    assignment, for it unseen.
     """
     control = organization.control
     named = organization.directory.find(name)
     if named is not None:
         return named
-    for id in list_candidates(control.snapshot, name) if asked.action in ASSIGNING else ():
-        if control.answers.check(replace(asked, subject=id), control.now).allowed:
-            return id
-    return resolve_visible(control.answers, asked.caller, control.now, name)
+    visible = resolve_visible(control.answers, asked.caller, control.now, name)
+    id = ResourceId(name)
+    if visible is not None or asked.action not in ASSIGNING or id not in control.snapshot.resources:
+        return visible
+    return id if control.answers.check(replace(asked, subject=id), control.now).allowed else None
 
 
 def resolve_assignment(organization: Organization, named: Question, subject: str) -> tuple[ResourceId, SubjectId]:

@@ -80,11 +80,19 @@ class TestAdding:
     ) -> None:
         acme = make(model)
 
-        added = acme.call("owner", "POST", "/users", {"name": "vic"})
+        added = acme.call("owner", "POST", "/users", {"name": "vic", "role": "member"})
 
         assert added.status_code == 201, added.text
         assert users(acme) == ["owner", "vic"]
         assert world.deployment.auth_services.authentication.user(added.json()["id"]) is not None
+
+    def test_a_user_without_a_named_role_gets_the_role_of_the_model_for_newcomers(self, make: Make) -> None:
+        here, there = make("onehouse"), make("y42")
+
+        assert here.call("owner", "POST", "/users", {"name": "vic"}).status_code == 201
+        assert [each["roles"] for each in here.call("owner", "GET", "/users").json()["items"]] == [["admin"], ["member"]]
+        refused = there.call("owner", "POST", "/users", {"name": "vic"})
+        assert (refused.status_code, "`y42` has no role for newcomers; name the role" in refused.text) == (422, True)
 
     @pytest.mark.parametrize("field", ["login", "email"])
     @pytest.mark.parametrize("query", [{}, {"dry_run": True}])

@@ -129,6 +129,16 @@ class TestRemoving:
 
 
 class TestOtherCallers:
+    def test_an_organization_sees_no_model_that_was_installed_for_another_one(
+        self, world: DeploymentHarness, operator: str, name: str
+    ) -> None:
+        install(world, operator, named(harbour(1), name))
+        other = world.organization(f"other-{name}", "nekt")
+
+        listed = [each["name"] for each in other.result("owner", "GET", "/models")["items"]]
+        assert listed == ["datamesh", "nekt", "onehouse", "y42"]
+        assert other.call("owner", "GET", f"/models/{name}").status_code == 404
+
     @pytest.mark.parametrize(
         ("method", "path", "body"),
         [

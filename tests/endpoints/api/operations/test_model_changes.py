@@ -37,8 +37,7 @@ def operator(world: DeploymentHarness) -> str:
 def port(world: DeploymentHarness, operator: str) -> OrganizationClient:
     """An organization under the first version of `harbour`, with a table and a user who may read it."""
     place = world.organization(f"port-{next(_NUMBERS)}", "harbour")
-    body = {"model": "harbour", "version": 1}
-    assert change(world, operator, place, body).status_code == 200
+    assert confirmed(world, operator, place, {"model": "harbour", "version": 1}).status_code == 200
     north = place.create("/databases", {"name": "north"})
     cargo = place.create("/resources", {"type": "table", "parent": north, "name": "grain"})
     place.add("ben", "docker", cargo)
@@ -49,6 +48,12 @@ def change(
     world: DeploymentHarness, secret: str, place: OrganizationClient, body: dict[str, Any], query: str = ""
 ) -> Any:
     return asked(world, secret, "PUT", f"{HERE}/organizations/{place.opened.id}/model{query}", body)
+
+
+def confirmed(world: DeploymentHarness, secret: str, place: OrganizationClient, body: dict[str, Any]) -> Any:
+    """Send a change with the confirmation of its dry run."""
+    confirmation = change(world, secret, place, body, "?dry_run=true").json()["confirmation"]
+    return change(world, secret, place, {**body, "confirmation": confirmation})
 
 
 def test_a_dry_run_counts_the_decisions_that_an_upgrade_changes(
@@ -77,8 +82,7 @@ def test_a_confirmed_upgrade_decides(world: DeploymentHarness, operator: str, po
 def test_the_audit_of_the_organization_shows_the_upgrade(
     world: DeploymentHarness, operator: str, port: OrganizationClient
 ) -> None:
-    confirmation = change(world, operator, port, {"model": "harbour"}, "?dry_run=true").json()["confirmation"]
-    change(world, operator, port, {"model": "harbour", "confirmation": confirmation})
+    confirmed(world, operator, port, {"model": "harbour"})
 
     commands = [each["command"] for each in port.result("owner", "GET", "/audit?limit=500")["items"]]
     assert commands[-1] == "model.upgrade"

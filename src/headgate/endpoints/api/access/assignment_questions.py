@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from headgate.control.access.visibility import is_resource_only, may_list_users, may_see_subject
+from headgate.control.access.visibility import HYPOTHETICAL_USER, is_resource_only, may_list_users, may_see_subject
 from headgate.control.kernel.command import CommandContext, resolve_role_model
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
@@ -35,7 +35,7 @@ def resolve_assignment_question(organization: Organization, moment: Evaluation, 
         return meant
     if may_list_users(moment.answers, moment.caller, moment.now):
         raise NotFoundError(hidden_text((asked.subject,)))
-    return asked
+    return replace(asked, subject=HYPOTHETICAL_USER)  # the same answer for a hidden subject as for a missing one
 
 
 def _find_subject(organization: Organization, moment: Evaluation, asked: Question, name: SubjectId) -> SubjectId | None:

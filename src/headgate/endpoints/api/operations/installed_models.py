@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.models.commands import InstallModel, RemoveModel
-from headgate.control.models.installed import find_current, list_installed, require_installed
+from headgate.control.models.installed import list_installed, require_installed
 from headgate.control.models.library import MAX_SOURCE, load_source
 from headgate.control.models.usage import list_users
 from headgate.control.organizations.commands import DEPLOYMENT
@@ -63,15 +63,12 @@ def list_deployment_models(deployed: CurrentApp, caller: ByUser, pages: CurrentP
 @router.post("", status_code=201, **DONE, **document_actions("deployment.install_model"))
 def install_deployment_model(body: ModelInstallation, deployed: CurrentApp, write: WritesDeployment) -> dict[str, Any]:
     """Install an access model, or the next version of one. Organizations keep their version until they are upgraded."""
-    organizations = deployed.organizations
-    facts = organizations.deployment.control.snapshot
-    organizations.deployment.control.require(Question(write.caller, "deployment.install_model", DEPLOYMENT))
+    deployed.organizations.deployment.control.require(Question(write.caller, "deployment.install_model", DEPLOYMENT))
     try:
         model = load_source(body.source, "model.yaml")
     except ModelError as error:
         raise InvalidError(str(error)) from error
-    current = find_current(facts, organizations.models, model.model.name)
-    return write.execute(InstallModel(model, current), None, id=model.model.name, name=model.model.name)
+    return write.execute(InstallModel(model), None, id=model.model.name, name=model.model.name)
 
 
 @router.get("/{model}", response_model=InstalledModelDetail, **document_actions(_LIST))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.models.change import (
     ConfirmationRequiredError,
     ModelChangePreview,
@@ -25,6 +26,9 @@ from headgate.endpoints.common.schemas import Called, StrictSchema
 from headgate.endpoints.common.writes import WriteAnswer
 from headgate.facts.ids import ResourceId
 
+_CUSTOM = "custom role"
+"""Stands for the custom roles of the organization, whose names an operator may not see."""
+
 router = APIRouter(prefix="/deployment/organizations", tags=["deployment"])
 
 
@@ -33,7 +37,7 @@ class ModelChoice(StrictSchema):
 
     The model becomes the home model, or decides in the project with the id `project`. With `upgrade`, it is upgraded wherever it
     decides. `version` is an installed version; if it is left out, it is the current one, or else that which decides in the
-    organization already. `confirmation` is that of a dry run; it is needed if a decision changes.
+    organization already. `confirmation` is that of a dry run.
     """
 
     model: Called
@@ -64,7 +68,8 @@ class ModelChangeAnswer(WriteAnswer):
     """The revision of the deployment's log, or the effects of a change of an access model for a dry run.
 
     The effects are numbers, because an operator has no right to see what is in an organization. `confirmation` confirms exactly
-    these effects; without it, no decision changes, and no confirmation is needed.
+    these effects; without it, the model is in force already. `sections` are the parts of the model that differ from the present
+    one: a rule about assigning to others, or about new resources and users, may alter no decision of today.
     """
 
     model: str | None = None
@@ -72,6 +77,7 @@ class ModelChangeAnswer(WriteAnswer):
     decisions: list[ChangedDecisions] | None = None
     lost_assignments: list[LostAssignments] | None = None
     pipelines_that_break: int | None = None
+    sections: list[str] | None = None
     confirmation: str | None = None
 
 
@@ -89,12 +95,14 @@ def put_organization_model(
     id = organizations.resolve_listed_id(organization)
     decided = write.decide(AuthorizeModelChange(id), id, id=id)
     there = organizations.open(id)
+    if body.upgrade and body.project is not None:
+        raise InvalidError("`upgrade` is for the whole organization; leave out `project`")
     project = None if body.project is None else ResourceId(body.project)
     wanted = RequestedModel(body.model, body.version, project, body.upgrade)
     if write.dry_run:
         return _describe(there, preview_change(there, build_change(organizations, there, wanted)))
     try:
-        apply_change(organizations, there, wanted, body.confirmation, write.call)
+        apply_change(organizations, there, wanted, body.confirmation, write.caller, write.call)
     except ConfirmationRequiredError as error:
         raise ProblemError(409, "conflict", str(error)) from error
     return decided.finish()
@@ -106,12 +114,13 @@ def _describe(organization: Organization, preview: ModelChangePreview) -> dict[s
         "id": organization.id,
         "model": model.name,
         "model_version": model.version,
-        "revision": organization.control.snapshot.revision,
+        "revision": preview.facts.revision,
         "dry_run": True,
         "decisions": _count_decisions(preview),
         "lost_assignments": _count_lost(preview),
         "pipelines_that_break": sum(each.breaks for each in impact.pipelines),
-        "confirmation": None if preview.is_harmless else preview.confirmation,
+        "sections": list(preview.sections),
+        "confirmation": preview.confirmation if preview.is_needed else None,
     }
 
 
@@ -130,5 +139,6 @@ def _count_decisions(preview: ModelChangePreview) -> list[dict[str, Any]]:
 def _count_lost(preview: ModelChangePreview) -> list[dict[str, Any]]:
     counts = defaultdict[tuple[str, str], int](int)
     for given in preview.lost:
-        counts[given.role, given.model] += 1
+        role = _CUSTOM if given.role in preview.facts.custom_roles else given.role
+        counts[role, given.model] += 1
     return [{"role": role, "model": model, "assignments": count} for (role, model), count in sorted(counts.items())]

@@ -1,13 +1,14 @@
 """The access models of the deployment, as data."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.kernel.errors import NotFoundError
-from headgate.control.models.installed import list_installed, require_installed
+from headgate.control.models.installed import list_installed
 from headgate.control.organizations.models_in_force import active_models
 from headgate.endpoints.common.context import CurrentApp, CurrentOrganization
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -80,19 +81,24 @@ class AccessModel(ModelSummary):
     "/models", response_model=page_model(ModelSummary), **caller_only("every caller may know the access models")
 )
 def list_models(deployed: CurrentApp, organization: CurrentOrganization, pages: CurrentPaging) -> dict[str, Any]:
-    """List the access models of the organization and of the deployment."""
-    rows = (_line(deployed, organization, each) for each in _find_all(deployed, organization).values())
+    """List the access models that decide in the organization, and those that come with Headgate.
+
+    A model that an operator installed may be another organization's: only operators list it.
+    """
+    installed = _find_installed(deployed)
+    rows = (_line(organization, installed, each) for each in _find_all(organization, installed).values())
     return page_of_rows(rows, pages, ("name",), organization.control.snapshot.revision, key="name")
 
 
 @router.get("/models/{model}", response_model=AccessModel, **caller_only("every caller may know the access models"))
 def get_model(deployed: CurrentApp, model: Called, organization: CurrentOrganization) -> dict[str, Any]:
     """Get an access model: its types, settings and roles, and the actions that the roles grant."""
-    found = _find_all(deployed, organization).get(model)
+    installed = _find_installed(deployed)
+    found = _find_all(organization, installed).get(model)
     if found is None:
         raise NotFoundError(organization.wording.hidden((model,)))
     return {
-        **_line(deployed, organization, found),
+        **_line(organization, installed, found),
         "types": [
             {"name": each.name, "word": each.word, "parents": list(each.parents), "implicit": each.implicit}
             for each in found.types.values()
@@ -115,24 +121,34 @@ def get_model(deployed: CurrentApp, model: Called, organization: CurrentOrganiza
     }
 
 
-def _find_all(deployed: CurrentApp, organization: CurrentOrganization) -> Mapping[str, Model]:
-    """Return the installed models by name, and those in force in the organization, in its version."""
-    return {**_find_installed(deployed), **{each.name: each for each in active_models(organization.control)}}
+@dataclass(frozen=True, slots=True)
+class _Installed:
+    """An installed model, in its current version, and whether it came with Headgate."""
+
+    model: Model
+    is_shipped: bool
 
 
-def _find_installed(deployed: CurrentApp) -> Mapping[str, Model]:
+def _find_all(organization: CurrentOrganization, installed: Mapping[str, _Installed]) -> Mapping[str, Model]:
+    """Return the shipped models by name, and those in force in the organization, in its version."""
+    shipped = {name: each.model for name, each in installed.items() if each.is_shipped}
+    return {**shipped, **{each.name: each for each in active_models(organization.control)}}
+
+
+def _find_installed(deployed: CurrentApp) -> Mapping[str, _Installed]:
     facts, sources = deployed.organizations.deployment.control.snapshot, deployed.organizations.models
-    return {name: require_installed(facts, sources, name).model for name in list_installed(facts)}
+    found = {name: (sources.find(each.hash), each.is_shipped) for name, each in list_installed(facts).items()}
+    return {name: _Installed(each.model, is_shipped) for name, (each, is_shipped) in found.items() if each is not None}
 
 
-def _line(deployed: CurrentApp, organization: CurrentOrganization, model: Model) -> dict[str, Any]:
-    installed = _find_installed(deployed).get(model.name)
+def _line(organization: CurrentOrganization, installed: Mapping[str, _Installed], model: Model) -> dict[str, Any]:
+    current = installed.get(model.name)
     return {
         "name": model.name,
         "version": model.version,
         "hash": model.hash,
         "in_force": any(each.name == model.name for each in active_models(organization.control)),
-        "installed": installed.version if installed else None,
+        "installed": current.model.version if current else None,
     }
 
 
