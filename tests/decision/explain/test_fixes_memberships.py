@@ -93,6 +93,13 @@ def test_a_fix_names_hidden_teams_and_groups_only_to_a_recipient_that_may_discov
     assert found(facts, ROOT) == found(facts) != ()
 
 
+def test_a_fix_names_no_hidden_group_that_the_caller_is_in() -> None:
+    facts = world(c.RoleRevoked(W, "WRITE_DATA", TABLE), c.MemberAdded(CREW, ANN), _assigned(CREW, "assignee", R))
+
+    assert {each for fix in found(facts, ANN) for each in _named(fix)} <= {ANN}
+    assert R in {each for fix in found(facts, ROOT) for each in _named(fix)}
+
+
 def test_no_fix_names_a_group_with_no_user_that_may_add_members() -> None:
     facts = world(_assigned(CREW, "assignee", W), c.RoleRevoked(ROOT, "OWNER", ORGANIZATION))
 
