@@ -90,7 +90,10 @@ class TestAdding:
         here, there = make("onehouse"), make("y42")
 
         assert here.call("owner", "POST", "/users", {"name": "vic"}).status_code == 201
-        assert [each["roles"] for each in here.call("owner", "GET", "/users").json()["items"]] == [["admin"], ["member"]]
+        assert [each["roles"] for each in here.call("owner", "GET", "/users").json()["items"]] == [
+            ["admin"],
+            ["member"],
+        ]
         refused = there.call("owner", "POST", "/users", {"name": "vic"})
         assert (refused.status_code, "`y42` has no role for newcomers; name the role" in refused.text) == (422, True)
 
