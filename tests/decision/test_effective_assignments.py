@@ -16,7 +16,7 @@ ROOT, TEAM, ANN = ResourceId("o"), ResourceId("team"), PrincipalId("ann")
 
 def test_a_role_of_a_custom_role_that_the_model_lacks_gives_nothing() -> None:
     assert DATAMESH.custom_roles is not None
-    known = sorted(DATAMESH.custom_roles.of)[0]
+    known = min(DATAMESH.custom_roles.of)
     model = replace(DATAMESH, custom_roles=replace(DATAMESH.custom_roles, when=(), on=frozenset(("team",))))
     facts = fold(
         Snapshot(),
