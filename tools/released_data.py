@@ -34,7 +34,7 @@ from headgate.app.deployment import open_deployment
 from headgate.cli.demo.people import Person, Persona
 from headgate.control.kernel.run_queue import ENDED_STATES, SUCCEEDED, RunFilter
 from headgate.control.kernel.vocabulary import shipped_vocabulary
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

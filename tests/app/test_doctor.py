@@ -22,7 +22,7 @@ from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.control.models.change import RequestedModel, build_change, change_model, preview_change
 from headgate.control.models.commands import InstallModel
 from headgate.control.models.library import load_source
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.facts.ids import ResourceId, RunId
 from headgate.sandbox import SandboxLevel
 from headgate.store import FolderLock, open_stores

@@ -12,7 +12,7 @@ from headgate.control.identity.principals import AddPrincipal, CreateServicePrin
 from headgate.control.kernel.command import Command, CommandEffect
 from headgate.control.kernel.errors import CommandError
 from headgate.control.models.library import FixedModels
-from headgate.control.models.shipped import shipped_models
+from headgate.control.models.shipped_models import shipped_models
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource
 from headgate.decision.types import Question

@@ -4,7 +4,7 @@ from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import Diagnostic, ModelError
-from headgate.model.language_versions import FIRST, NEWEST, SINCE, severity_of
+from headgate.model.language_versions import NEWEST, OLDEST, SINCE, severity_of
 from headgate.model.load import diagnose, load_model
 from headgate.model.parse_model import MOST_ROLES
 from tests.control.models.model_files import HARBOUR, harbour
@@ -20,7 +20,7 @@ def in_version(source: str, version: object) -> str:
     return source.replace("version: 1\n", f"version: 1\nlanguage: {version}\n", 1)
 
 
-@pytest.mark.parametrize("version", range(FIRST, NEWEST + 1))
+@pytest.mark.parametrize("version", range(OLDEST, NEWEST + 1))
 def test_a_file_of_every_version_of_the_language_can_be_loaded(version: int) -> None:
     found = load_model(in_version(HARBOUR, version), shipped_vocabulary(), "harbour.yaml", CONDITIONS)
 
@@ -52,7 +52,7 @@ def test_a_version_of_the_language_is_a_whole_number(version: str) -> None:
 def test_a_mistake_without_a_version_has_its_own_severity_in_every_version() -> None:
     for mistake in DiagnosticCode:
         assert severity_of(mistake, NEWEST) == mistake.severity
-        assert (severity_of(mistake, FIRST) == mistake.severity) == (mistake not in SINCE)
+        assert (severity_of(mistake, OLDEST) == mistake.severity) == (mistake not in SINCE)
 
 
 def test_a_model_with_too_many_roles_is_refused_at_once() -> None:

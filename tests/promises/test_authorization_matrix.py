@@ -9,7 +9,7 @@ import pytest
 
 from headgate.control.access.visibility import visible_subjects
 from headgate.control.kernel.command import CommandEffect, model_has_action
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

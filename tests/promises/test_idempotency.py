@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.generated_organization import Scene, scene
 from tests.app.repeated_requests import PREPARED, Ground

@@ -15,7 +15,7 @@ from headgate.app.spark.drivers import Drivers
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ports import LogWrite
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.changes import ResourceRenamed

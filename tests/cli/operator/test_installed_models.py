@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.control.models.installed import list_installed
+from headgate.control.models.installations import list_installed
 from tests.cli.deployments import deployment_in
 from tests.control.models.model_files import harbour
 

@@ -12,7 +12,7 @@ from headgate.app.settings.settings import default_settings
 from headgate.cli import app
 from headgate.control.deployment.bootstrap import open_organizations
 from headgate.control.models.library import FixedModels
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.control.organizations.commands import CreateDeployment
 from headgate.control.organizations.organization import Organizations
 from headgate.control.resources.commands import CreateResource

@@ -7,7 +7,7 @@ from headgate.control.authentication.settings import Hashing, LoginSettings
 from headgate.control.authentication.users import UserAccounts
 from headgate.control.control import Control
 from headgate.control.models.library import FixedModels
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.control.organizations.commands import DEPLOYMENT, CreateDeployment
 from headgate.facts.ids import PrincipalId
 from tests.control.organization_harness import MODELS

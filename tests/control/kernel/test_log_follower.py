@@ -15,7 +15,7 @@ from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentPut, Head, LogEntry, LogWrite, RevisionConflictError, StoreError
 from headgate.control.kernel.replay import ForkError
 from headgate.control.models.library import FixedModels, ModelLibrary
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

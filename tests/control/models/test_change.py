@@ -209,7 +209,7 @@ class TestAnotherModel:
 
 
 class TestOperators:
-    def test_only_an_operator_changes_a_model(self, world: World) -> None:
+    def test_a_user_without_the_role_of_an_operator_changes_no_model(self, world: World) -> None:
         deployment = world.organizations.deployment.control
         deployment.execute(SignUp(PrincipalId("eve"), "Eve"), None)
         confirmed = world.preview("harbour").confirmation

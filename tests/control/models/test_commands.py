@@ -10,9 +10,9 @@ from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.models.commands import InstallModel, RemoveModel
-from headgate.control.models.installed import list_installed, require_installed
+from headgate.control.models.installations import list_installed, require_installed
 from headgate.control.models.library import load_source
-from headgate.control.models.shipped import shipped_names
+from headgate.control.models.shipped_models import shipped_names
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
@@ -91,7 +91,7 @@ def test_a_version_number_names_one_content_also_after_an_earlier_version_is_cur
         world.install(harbour(2, "update"))
 
 
-def test_only_an_operator_installs_and_removes_a_model(world: World) -> None:
+def test_a_user_without_the_role_of_an_operator_installs_and_removes_no_model(world: World) -> None:
     with pytest.raises(PermissionDeniedError):
         world.install(harbour(1), by=BEN)
     with pytest.raises(PermissionDeniedError):
@@ -132,7 +132,7 @@ def test_a_model_in_use_is_not_removed(world: World) -> None:
 
 
 @pytest.mark.parametrize("model", ["nosuch", "removed"])
-def test_only_an_installed_model_is_removed(world: World, model: str) -> None:
+def test_a_model_that_is_not_installed_is_not_removed(world: World, model: str) -> None:
     world.install(HARBOUR.replace("model: harbour", "model: removed"))
     world.control.execute(RemoveModel("removed"), None)
 

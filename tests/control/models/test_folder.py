@@ -6,7 +6,7 @@ from headgate.control.deployment.bootstrap import open_organizations
 from headgate.control.kernel.ports import StoreError
 from headgate.control.models.commands import InstallModel, RemoveModel
 from headgate.control.models.folder import install_folder
-from headgate.control.models.installed import list_installed, require_installed
+from headgate.control.models.installations import list_installed, require_installed
 from headgate.control.models.library import load_source
 from headgate.control.organizations.organization import Organizations
 from tests.control.models.model_files import harbour

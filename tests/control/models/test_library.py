@@ -2,13 +2,13 @@ import pytest
 
 from headgate.control.kernel.ports import DocumentPut, StoreError
 from headgate.control.models.library import ModelLibrary, is_model, load_source
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.facts.changes import GovernedBy, ModelUpgraded, OrganizationCreated, ResourceCreated
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.diagnostics import ModelError
-from headgate.model.language_versions import FIRST
+from headgate.model.language_versions import OLDEST
 from tests.control.models.model_files import harbour
 from tests.fakes.store import FakeStores
 
@@ -74,7 +74,7 @@ def test_a_source_with_mistakes_is_no_model() -> None:
 
 def test_a_stored_model_with_a_mistake_of_a_later_language_version_is_found(stores: FakeStores) -> None:
     source = harbour(1) + "\nneeds:\n  table.select:\n    - when: self.knid is grain\n"
-    stored = load_source(source, "harbour.yaml", FIRST)
+    stored = load_source(source, "harbour.yaml", OLDEST)
     stores.log(ROOT).put_document(stored.document)
 
     found = ModelLibrary(stores).find(stored.model.hash)

@@ -6,7 +6,7 @@ from headgate.control.kernel.command import Command, PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.models.change_commands import GovernProject
 from headgate.control.models.library import FixedModels
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.control.organizations.commands import CreateDeployment, CreateOrganization
 from headgate.control.resources.commands import CreateResource, MoveResource
 from headgate.facts.caller import Caller

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.decision.engine.compile import compile_models
 from headgate.decision.engine.engine import Engine
 from headgate.decision.types import Question

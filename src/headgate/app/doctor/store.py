@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
-from headgate.control.models.shipped import shipped_models
+from headgate.control.models.shipped_models import shipped_models
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.store.inspect import LAST, LogTail, StoreStatus, inspect_store
 

@@ -13,7 +13,7 @@ from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
 from headgate.cli.times import read_time
 from headgate.control.models.library import load_source
-from headgate.control.models.shipped import shipped_model, shipped_names
+from headgate.control.models.shipped_models import shipped_model, shipped_names
 from headgate.control.text.quoted_text import shorten_quotes
 from headgate.control.text.terminal_text import terminal_line
 from headgate.decision.as_of import PastError, in_force, state_at

@@ -49,7 +49,7 @@ def diff(
     )
     from headgate.cli.facts.impact import print_consequences
     from headgate.cli.facts.options import AskError
-    from headgate.control.models.shipped import shipped_model, shipped_names
+    from headgate.control.models.shipped_models import shipped_model, shipped_names
     from headgate.decision.diff.compare import EvaluatedSide
     from headgate.decision.diff.what_if import compute_difference
 

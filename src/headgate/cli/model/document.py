@@ -54,7 +54,7 @@ def page_of(name: str) -> str:
     """
     from headgate.control.kernel.vocabulary import shipped_vocabulary
     from headgate.control.models.library import load_source
-    from headgate.control.models.shipped import shipped_model, shipped_names
+    from headgate.control.models.shipped_models import shipped_model, shipped_names
     from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.model.docs import mistakes_page, model_page, vocabulary_page
     from headgate.model.names_page import names_page

@@ -28,7 +28,7 @@ from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.kernel.parsing import JsonObject, entry
 from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.kernel.stores import Stores
-from headgate.control.models.shipped import shipped_model
+from headgate.control.models.shipped_models import shipped_model
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.endpoints.common.context import AppState

@@ -13,9 +13,9 @@ from headgate.control.kernel.model_source import SourcedModel
 from headgate.control.kernel.stores import Stores
 from headgate.control.models.change_commands import UpgradeModel
 from headgate.control.models.commands import InstallModel
-from headgate.control.models.installed import require_installed
+from headgate.control.models.installations import require_installed
 from headgate.control.models.library import ModelLibrary
-from headgate.control.models.shipped import shipped_model, shipped_models
+from headgate.control.models.shipped_models import shipped_model, shipped_models
 from headgate.control.organizations.commands import (
     DEPLOYMENT,
     CreateDeployment,

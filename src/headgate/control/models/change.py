@@ -8,7 +8,7 @@ from typing import Final
 from headgate.control.kernel.errors import CommandError, InvalidError
 from headgate.control.kernel.metadata import INTERNAL, ChangedError, CommandMetadata
 from headgate.control.models.change_commands import AuthorizeModelChange, ChangeHomeModel, GovernProject, UpgradeModel
-from headgate.control.models.installed import require_installed
+from headgate.control.models.installations import require_installed
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.diff.results import Impact
@@ -121,7 +121,7 @@ def change_model(
     caller: Caller | None = None,
     call: CommandMetadata = INTERNAL,
 ) -> ModelChangePreview:
-    """Put a model in force in an organization, and return the effects; see `apply_change`.
+    """Change the model of an organization, and return the effects; see `apply_change`.
 
     The entry in the deployment's log names the operator.
     """
@@ -138,7 +138,7 @@ def apply_change(
     caller: Caller | None,
     call: CommandMetadata,
 ) -> ModelChangePreview:
-    """Put a model in force in the log of an organization, by one entry, and return the effects.
+    """Change the model in the log of an organization, by one entry, and return the effects.
 
     Raises `ConfirmationRequiredError` unless `confirmation` is that of the effects. Writes nothing if the model is in force
     already. The right of the caller is decided before the effects are computed, and again directly before the entry.

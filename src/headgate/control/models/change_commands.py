@@ -45,7 +45,7 @@ class AuthorizeModelChange:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeModel:
-    """Let another version of a model decide wherever the model decides. Has no effect if this version decides already.
+    """Change the version of a model that decides, wherever the model decides. Has no effect if this version decides already.
 
     `previewed` is the revision on which the effects were shown; None if none were.
     """
@@ -154,7 +154,7 @@ def _create_children(facts: Snapshot, model: Model, governing: str) -> tuple[Res
 def _require_deployment(view: CommandContext, previewed: int | None) -> None:
     if view.caller is not None:
         raise InvalidError(
-            "the access models of an organization are chosen by the operators of the deployment; ask one of them, who can run "
+            "the access models of an organization are chosen by the operators of the deployment; ask one of them to run "
             "`headgate model upgrade` or `headgate organization set-model`"
         )
     if previewed is not None and previewed != view.facts.revision:

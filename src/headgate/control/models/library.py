@@ -11,7 +11,7 @@ from headgate.decision.conditions import CONDITIONS
 from headgate.decision.context import Models
 from headgate.facts.snapshot import Snapshot
 from headgate.model.diagnostics import ModelError
-from headgate.model.language_versions import FIRST, NEWEST
+from headgate.model.language_versions import NEWEST, OLDEST
 from headgate.model.load import load_model
 
 MAX_SOURCE: Final = 262_144
@@ -33,7 +33,7 @@ def load_source(source: str, file: str, language: int = NEWEST) -> SourcedModel:
 def is_model(source: str) -> bool:
     """Whether a text is the source of a valid model."""
     try:
-        load_source(source, "model.yaml", FIRST)
+        load_source(source, "model.yaml", OLDEST)
     except ModelError:
         return False
     return True
@@ -59,7 +59,7 @@ class ModelLibrary:
                 return None
             # Mistakes that later versions of the language report do not stop a model that was installed before.
             source, file = str(stored[1]["source"]), f"{stored[1]['name']}.yaml"
-            found = self.add(load_source(source, file, FIRST))
+            found = self.add(load_source(source, file, OLDEST))
         return found if found.model.hash == hash else None
 
     def in_force(self, facts: Snapshot) -> Models:

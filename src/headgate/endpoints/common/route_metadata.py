@@ -38,6 +38,7 @@ _WORDS = {
     413: "The body is too large.",
     422: "A parameter or a field of the body is invalid.",
     429: "Too many requests. Retry after the seconds in `Retry-After`.",
+    431: "The URL or the headers are too long.",
     503: "The store or Spark is unavailable. Retry after the seconds in `Retry-After`.",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {code: {**_PROBLEM, "description": text} for code, text in _WORDS.items()}

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.models.commands import InstallModel, RemoveModel
-from headgate.control.models.installed import list_installed, require_installed
+from headgate.control.models.installations import list_installed, require_installed
 from headgate.control.models.library import MAX_SOURCE, load_source
 from headgate.control.models.usage import list_users
 from headgate.control.organizations.commands import DEPLOYMENT

@@ -27,7 +27,7 @@ from headgate.endpoints.common.writes import WriteAnswer
 from headgate.facts.ids import ResourceId
 
 _CUSTOM = "custom role"
-"""Stands for the custom roles of the organization, whose names an operator may not see."""
+"""The word for all custom roles of the organization, whose names an operator may not see."""
 
 router = APIRouter(prefix="/deployment/organizations", tags=["deployment"])
 

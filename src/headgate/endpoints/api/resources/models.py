@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.kernel.errors import NotFoundError
-from headgate.control.models.installed import list_installed
+from headgate.control.models.installations import list_installed
 from headgate.control.organizations.models_in_force import active_models
 from headgate.endpoints.common.context import CurrentApp, CurrentOrganization
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
