@@ -8,7 +8,7 @@ from headgate.model.diagnostic_codes import DiagnosticCode
 NEWEST: Final = 2
 """The newest version. A file that names none is judged by it, and means the same in every version so far."""
 
-FIRST: Final = 1
+OLDEST: Final = 1
 """The version of stored files that name none: they may have been installed under it."""
 
 SINCE: Final[Mapping[DiagnosticCode, int]] = {
@@ -25,4 +25,4 @@ Only a mistake that the parser does not have to leave out of the model may be li
 
 def severity_of(mistake: DiagnosticCode, language: int) -> str:
     """Return the severity of a mistake in a file of a language version: `error` or `warning`."""
-    return "warning" if SINCE.get(mistake, FIRST) > language else mistake.severity
+    return "warning" if SINCE.get(mistake, OLDEST) > language else mistake.severity
