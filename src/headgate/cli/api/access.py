@@ -60,9 +60,10 @@ def explain_access(
     output: OutputMode = "table",
 ) -> None:
     """Explain why an action is allowed or denied. For a denied action it shows the assignments that would allow it."""
-    properties = _build_properties(action, role, subject, new_role)
-    body = {"action": action, "resource": resource, "subject": principal, **properties}
-    answer = send_request("POST", "/questions/explain", body=body)
+    question = {"action": action, "resource": resource, "subject": principal}
+    answer = send_request(
+        "POST", "/questions/explain", body=question | _build_properties(action, role, subject, new_role)
+    )
     if not answer["allowed"]:
         _require_fitting(action, resource)
     if output == "json":
@@ -83,9 +84,8 @@ def check_access(
     output: OutputMode = "table",
 ) -> None:
     """Check whether an action is allowed. The exit code is 0 for allow, 1 for deny or an error."""
-    properties = _build_properties(action, role, subject, new_role)
-    body = {"action": action, "resource": resource, "subject": principal, **properties}
-    answer = send_request("POST", "/questions", body=body)
+    question = {"action": action, "resource": resource, "subject": principal}
+    answer = send_request("POST", "/questions", body=question | _build_properties(action, role, subject, new_role))
     if output == "json":
         write_json(answer, indent=2)
     else:

@@ -39,7 +39,7 @@ def install(
         control = deployment.organizations.deployment.control
         command = InstallModel(model)
         changed = control.preview(command, None).changes
-        if not dry_run:
+        if changed and not dry_run:
             control.execute(command, None, operator_call(reason))
     shown = f"version {model.model.version} of the access model `{model.model.name}`"
     if not changed:

@@ -90,8 +90,8 @@ def set_model(
 ) -> None:
     """Choose another access model for an organization, or for one of its projects.
 
-    Assignments are kept where the new model has a role of the same name; the others have no effect until their model is chosen
-    again. The command shows the decisions and the pipelines that change, and asks for confirmation.
+    Assignments of the organization are kept where the new model has a role of the same name; the others, and those in a project
+    that changes its model, have no effect until their model is chosen again. The command shows the decisions and the pipelines that change, and asks for confirmation.
     """
     from headgate.control.models.change import RequestedModel
 
@@ -126,11 +126,14 @@ def _change(
     there = organizations.open(listed_organization(deployment, organization))
     preview = preview_change(there, build_change(organizations, there, wanted))
     shown = f"version {preview.command.model.version} of the access model `{wanted.name}`"
+    if not preview.is_needed:
+        say(f"{shown} decides in `{organization}` already")
+        return
     _print_effects(preview, there.directory.name)
     if dry_run:
         say(f"{shown} would decide in `{organization}`")
         return
-    if preview.is_needed and not yes:
+    if not yes:
         confirm(f"Let {shown} decide in `{organization}`?", "nothing was changed")
     change_model(organizations, there, wanted, preview.confirmation, call=operator_call(reason))
     say(f"{shown} decides in `{organization}`")

@@ -65,12 +65,13 @@ def open_organizations(stores: Stores, clock: Callable[[], float], home: str, ad
 
 
 def _govern(organizations: Organizations, governing: SourcedModel) -> None:
+    """Put the model of the deployment itself in force, or a higher version of it: a process of an earlier Headgate leaves it."""
     deployment = organizations.deployment.control
-    facts, model = deployment.snapshot, governing.model
-    if not governs_deployment(facts, deployment.model):
+    model, present = governing.model, deployment.models.get(governing.model.name)
+    if not governs_deployment(deployment.snapshot, deployment.model):
         with suppress(AlreadyExistsError):
             deployment.execute(GovernDeployment(governing), None)
-    elif facts.model_hashes.get(model.name, model.hash) != model.hash:
+    elif present is not None and present.version < model.version:
         organizations.deployment.store.put_document(governing.document)
         deployment.execute(UpgradeModel(model), None)
 

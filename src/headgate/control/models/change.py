@@ -26,7 +26,7 @@ _TRIES: Final = 5
 
 
 class ConfirmationRequiredError(CommandError):
-    """The change alters decisions and was not confirmed, or it has other effects than the confirmed ones."""
+    """The change was not confirmed, or it has other effects than the confirmed ones."""
 
     def __init__(self, preview: "ModelChangePreview") -> None:
         flips = sum(1 for _ in preview.impact.flips())
@@ -34,7 +34,6 @@ class ConfirmationRequiredError(CommandError):
             f"the change of the access model alters {flips} decisions, and {len(preview.lost)} assignments lose their meaning; read "
             f"the effects with a dry run, and repeat the request with the confirmation `{preview.confirmation}`"
         )
-        self.preview = preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +164,17 @@ def _find_version(organizations: Organizations, wanted: RequestedModel) -> Model
     """Return the current version of an installed model, or the installed version of this number."""
     facts, sources = organizations.deployment.control.snapshot, organizations.models
     current = require_installed(facts, sources, wanted.name).model
-    if wanted.version is None or wanted.version == current.version:
+    if wanted.version is None:
         return current
-    installed = (sources.find(hash) for hash in facts.installed_models[wanted.name].versions)
-    known = {each.model.version: each.model for each in installed if each is not None}
-    if wanted.version not in known:
+    installed = facts.installed_models[wanted.name]
+    known = dict(zip(installed.numbers, installed.versions, strict=True))
+    found = sources.find(known.get(wanted.version, ""))
+    if found is None:
         raise InvalidError(
             f"version {wanted.version} of the access model `{wanted.name}` is not installed; choose from "
             f"{', '.join(map(str, sorted(known)))}"
         )
-    return known[wanted.version]
+    return found.model
 
 
 def _list_lost(before: Answers, after: Answers) -> Mapping[Assignment, None]:

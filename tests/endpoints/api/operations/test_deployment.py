@@ -18,6 +18,7 @@ from headgate.facts.caller import Caller
 from headgate.store import open_stores
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.app.server_process import until
+from tests.endpoints.api.operations.operators import log_in_operator
 from tests.endpoints.api.resources.test_organizations import asked, login
 
 HERE = "/api/v1/deployment/organizations"
@@ -34,10 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 @pytest.fixture(scope="module")
 def operator(world: DeploymentHarness) -> str:
     """The session of an operator."""
-    secret = login(world, "olga")
-    user = world.deployment.auth_services.authentication.user_of("olga")
-    add_operator(world.deployment.organizations.deployment.control, user.principal, INTERNAL)
-    return secret
+    return log_in_operator(world)
 
 
 @pytest.fixture

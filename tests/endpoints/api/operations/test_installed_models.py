@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from headgate.control.deployment.operators import add_operator
-from headgate.control.kernel.metadata import INTERNAL
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.control.models.model_files import HARBOUR, harbour
+from tests.endpoints.api.operations.operators import log_in_operator
 from tests.endpoints.api.resources.test_organizations import asked, login
 
 HERE = "/api/v1/deployment/models"
@@ -25,10 +24,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 @pytest.fixture(scope="module")
 def operator(world: DeploymentHarness) -> str:
     """The session of an operator."""
-    secret = login(world, "olga")
-    user = world.deployment.auth_services.authentication.user_of("olga")
-    add_operator(world.deployment.organizations.deployment.control, user.principal, INTERNAL)
-    return secret
+    return log_in_operator(world)
 
 
 @pytest.fixture

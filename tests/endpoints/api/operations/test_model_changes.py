@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from headgate.control.deployment.operators import add_operator
-from headgate.control.kernel.metadata import INTERNAL
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.control.models.model_files import harbour
+from tests.endpoints.api.operations.operators import log_in_operator
 from tests.endpoints.api.resources.test_organizations import asked, login
 
 HERE = "/api/v1/deployment"
@@ -25,9 +24,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 @pytest.fixture(scope="module")
 def operator(world: DeploymentHarness) -> str:
     """The session of an operator, who has installed two versions of the model `harbour`."""
-    secret = login(world, "olga")
-    user = world.deployment.auth_services.authentication.user_of("olga")
-    add_operator(world.deployment.organizations.deployment.control, user.principal, INTERNAL)
+    secret = log_in_operator(world)
     for source in (harbour(1), harbour(2, "insert")):
         assert asked(world, secret, "POST", f"{HERE}/models", {"source": source}).status_code == 201
     return secret

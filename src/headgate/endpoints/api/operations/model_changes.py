@@ -90,7 +90,7 @@ class ModelChangeAnswer(WriteAnswer):
 def put_organization_model(
     organization: Called, body: ModelChoice, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:
-    """Upgrade an access model of an organization, or choose another one. A change of decisions needs a confirmation."""
+    """Upgrade an access model of an organization, or choose another one. It needs the confirmation of its dry run."""
     organizations = deployed.organizations
     id = organizations.resolve_listed_id(organization)
     decided = write.decide(AuthorizeModelChange(id), id, id=id)
