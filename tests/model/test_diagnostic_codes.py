@@ -52,7 +52,7 @@ BROKEN = [
         "too many roles",
         "HG-M111",
         "22:3",
-        "the model has `509` roles; remove roles until there are at most `500`",
+        "`roles` has `509` entries; remove some until there are at most `500`",
         "\nroles:\n",
         "\nroles:\n" + "".join(f"  r{number}: {{on: [table]}}\n" for number in range(500)),
     ),

@@ -53,7 +53,7 @@ class DiagnosticCode(Enum):
     )
     BAD_NAME = (
         "HG-M104",
-        "`{word}` is not a valid name; use letters, digits and `_`, beginning with a letter",
+        "`{word}` is not a valid name; use at most 100 letters, digits and `_`, beginning with a letter",
         (
             "This applies to names of models, roles, settings, relations and verbs, and to the model's own words for types "
             "(`as`). A role may also have a name like that of an action, `table.select`."
@@ -86,9 +86,9 @@ class DiagnosticCode(Enum):
         "version `{word}` of the model language is unknown; write a version up to `{newest}`, or upgrade Headgate",
         "`language` names the version of the model language in which the file is written.",
     )
-    TOO_MANY_ROLES = (
+    TOO_MANY_ENTRIES = (
         "HG-M111",
-        "the model has `{count}` roles; remove roles until there are at most `{most}`",
+        "`{key}` has `{count}` entries; remove some until there are at most `{most}`",
         "The limit bounds the time in which a file is checked.",
     )
 

@@ -101,7 +101,9 @@ class DiagnosticReport:
         The suggestion is the entry of `other_words` for the word, or else the most similar of the names; if there is none,
         the text `otherwise`, or else the list of the names. `words` are further values of the message.
         """
-        near = other_words.get(word) or most_similar(word, names)
+        # A search for the similar name takes time, and an error lists no more mistakes than this.
+        is_listed = len(self._found) < _MOST_SHOWN
+        near = other_words.get(word) or (most_similar(word, names) if is_listed else "")
         suggestion = f"did you mean `{near}`?" if near else otherwise or choose_from(names)
         self.add(mistake, at, suggestion, about, word=word, **words)
         return near

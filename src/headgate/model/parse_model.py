@@ -26,8 +26,8 @@ _EXAMPLES = {
 }
 """The content of an entry of each section that must be a mapping with entries."""
 
-MOST_ROLES = 500
-"""The most roles of a model: the time of a check grows with the square of their number."""
+MOST_ENTRIES = {"roles": 500, "settings": 200}
+"""The most entries of a section: the time of a check grows with the square of their number."""
 
 _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
@@ -55,16 +55,22 @@ def read_model(
     parts = read.fields(document, _REQUIRED, _OPTIONAL)
     definitions = ("types", "roles", "settings") if "settings" in parts else ("types", "roles")
     stated = [_is_stated(read, parts, section) for section in definitions]
-    if not all(stated):
+    if not all(stated) or _has_too_many(read, parts):
         return None
     types = dict(_types(read, parts["types"], vocabulary))
     settings = dict(_settings(read, parts.get("settings"), types))
     roles = tuple(key.value for key, _ in read.entries(parts["roles"]))
-    if len(roles) > MOST_ROLES:
-        count, most = str(len(roles)), str(MOST_ROLES)
-        read.report.add(DiagnosticCode.TOO_MANY_ROLES, parts["roles"], count=count, most=most)
-        return None
     return RuleParser(read, parts, vocabulary, conditions, types, settings, roles).parse(hash)
+
+
+def _has_too_many(read: Reader, parts: Mapping[str, Node]) -> bool:
+    """Report a section with more entries than the check of a file has time for."""
+    counts = {key: len(read.entries(parts[key])) for key in MOST_ENTRIES if key in parts}
+    too_many = [key for key, count in counts.items() if count > MOST_ENTRIES[key]]
+    for key in too_many:
+        count, most = str(counts[key]), str(MOST_ENTRIES[key])
+        read.report.add(DiagnosticCode.TOO_MANY_ENTRIES, parts[key], key=key, count=count, most=most)
+    return bool(too_many)
 
 
 def _is_stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:

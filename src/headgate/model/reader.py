@@ -8,7 +8,7 @@ from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 _ROLE = re.compile(rf"{_NAME.pattern}(\.\w+)?", re.ASCII)
 """A role may have a name like that of an action, `table.select`."""
 _SHAPES = {ScalarNode: "a word", ListNode: "a list", MapNode: "a mapping"}

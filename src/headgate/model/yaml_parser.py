@@ -54,6 +54,9 @@ class MapNode:
 
 Node = ScalarNode | ListNode | MapNode
 
+_LONGEST_WORD = 5_000
+"""The most characters of a key or value. A condition with many values, and a key for many types, are long words."""
+
 START = ScalarNode("", 1, 1)
 """The first position of a file."""
 
@@ -100,9 +103,28 @@ def parse_yaml(text: str, report: DiagnosticReport) -> Node | None:
         return None
     if not documents or (isinstance(documents[0], ScalarNode) and not documents[0].value):
         report.add(DiagnosticCode.EMPTY_FILE, START)
+    for each in documents:
+        _check_words(each, report)
     for second in documents[1:]:
         report.add(DiagnosticCode.NOT_YAML, second, problem="a second document begins; the file must have only one")
     return documents[0] if documents else None
+
+
+def _check_words(node: Node, report: DiagnosticReport) -> None:
+    """Report long words, and those with unprintable characters: messages, logs and terminals show the words of a model."""
+    if isinstance(node, MapNode):
+        for key, value in node.entries:
+            _check_words(key, report)
+            _check_words(value, report)
+    elif isinstance(node, ListNode):
+        for each in node.values:
+            _check_words(each, report)
+    elif len(node.value) > _LONGEST_WORD:
+        report.add(
+            DiagnosticCode.NOT_YAML, node, problem=f"a word has more than {_LONGEST_WORD} characters; shorten it"
+        )
+    elif not node.value.isprintable():
+        report.add(DiagnosticCode.NOT_YAML, node, problem="a word contains a control or invisible character; remove it")
 
 
 def _at(mark: yaml.Mark) -> ScalarNode:

@@ -4,10 +4,13 @@ import pytest
 
 from headgate.control.access.assignments import RevokeRole
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
+from headgate.control.deployment.operators import add_operator, remove_operator
 from headgate.control.identity.principals import AddPrincipal, SignUp
 from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.kernel.ports import LogWrite
+from headgate.control.models import change
 from headgate.control.models.change import (
     ConfirmationRequiredError,
     ModelChangePreview,
@@ -21,6 +24,8 @@ from headgate.control.models.commands import InstallModel
 from headgate.control.models.library import load_source
 from headgate.control.organizations.suspension import SuspendOrganization
 from headgate.control.resources.commands import CreateResource
+from headgate.decision.diff.compare import EvaluatedSide
+from headgate.decision.diff.results import Impact
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
@@ -219,6 +224,35 @@ class TestOperators:
                 world.organizations, world.port, RequestedModel("harbour"), confirmed, Caller(PrincipalId("eve"))
             )
         assert not world.may(BEN, "table.insert")
+
+    def test_a_confirmation_is_for_one_organization(self, world: World) -> None:
+        spec = OrganizationSpec(ResourceId("pier"), "pier", ANN, "Ann", "harbour")
+        pier = create_organization(world.organizations, spec)
+        world.install(harbour(3).replace("creators:", "newcomer: master\n\ncreators:"))
+        wanted = RequestedModel("harbour")
+        there = build_change(world.organizations, pier, wanted)
+
+        with pytest.raises(ConfirmationRequiredError):
+            change_model(world.organizations, pier, wanted, world.confirm(wanted))
+        assert preview_change(pier, there).confirmation != world.confirm(wanted)
+
+    def test_an_operator_whose_role_was_revoked_during_the_preview_changes_no_model(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        deployment, olga = world.organizations.deployment.control, PrincipalId("olga")
+        deployment.execute(SignUp(olga, "Olga"), None)
+        add_operator(deployment, olga, INTERNAL)
+        wanted = RequestedModel("harbour")
+        confirmed, compute = world.confirm(wanted), change.compute_difference
+
+        def revoked(*sides: EvaluatedSide) -> Impact:
+            remove_operator(deployment, olga, INTERNAL)
+            return compute(*sides)
+
+        monkeypatch.setattr(change, "compute_difference", revoked)
+        with pytest.raises(PermissionDeniedError):
+            change_model(world.organizations, world.port, wanted, confirmed, Caller(olga))
+        assert world.control.model.version == 1
 
     def test_the_log_of_the_deployment_names_the_change(self, world: World) -> None:
         world.change("harbour")

@@ -68,7 +68,9 @@ class ModelChangePreview:
     def confirmation(self) -> str:
         """The text that confirms exactly these effects of this change."""
         effects = sorted(map(repr, (*self.impact.effects, *self.impact.pipelines, *self.lost)))
-        said = "\n".join((self.command.name, self.command.model.hash, *effects))
+        place = getattr(self.command, "project", None) or self.facts.organization or ""
+        former = sorted(map(repr, self.facts.model_hashes.items()))
+        said = "\n".join((self.command.name, place, self.command.model.hash, *former, *effects))
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
@@ -120,38 +122,23 @@ def change_model(
     caller: Caller | None = None,
     call: CommandMetadata = INTERNAL,
 ) -> ModelChangePreview:
-    """Change the model of an organization, and return the effects; see `apply_change`.
-
-    The entry in the deployment's log names the operator.
-    """
-    preview = apply_change(organizations, organization, wanted, confirmation, caller, call)
-    organizations.deployment.control.execute(AuthorizeModelChange(organization.id), caller, call)
-    return preview
-
-
-def apply_change(
-    organizations: Organizations,
-    organization: Organization,
-    wanted: RequestedModel,
-    confirmation: str | None,
-    caller: Caller | None,
-    call: CommandMetadata,
-) -> ModelChangePreview:
     """Change the model in the log of an organization, by one entry, and return the effects.
 
     Raises `ConfirmationRequiredError` unless `confirmation` is that of the effects. Writes nothing if the model is in force
-    already. The right of the caller is decided before the effects are computed, and again directly before the entry.
+    already. The right of the caller is decided before the effects are computed, and written to the deployment's log directly
+    before the change: no model changes without an entry that names the operator.
     """
     deployment = organizations.deployment.control
     deployment.preview(AuthorizeModelChange(organization.id), caller, call)
     for _ in range(_TRIES):
         preview = preview_change(organization, build_change(organizations, organization, wanted))
-        if preview.is_needed and confirmation != preview.confirmation:
+        if not preview.is_needed:
+            return preview
+        if confirmation != preview.confirmation:
             raise ConfirmationRequiredError(preview)
-        deployment.preview(AuthorizeModelChange(organization.id), caller, call)
+        deployment.execute(AuthorizeModelChange(organization.id), caller, call)
         try:
-            if preview.is_needed:
-                organization.control.execute(preview.command, None, call)
+            organization.control.execute(preview.command, None, call)
         except ChangedError:
             continue
         return preview

@@ -11,8 +11,8 @@ from headgate.control.models.change import (
     ConfirmationRequiredError,
     ModelChangePreview,
     RequestedModel,
-    apply_change,
     build_change,
+    change_model,
     preview_change,
 )
 from headgate.control.models.change_commands import CHANGE_MODEL, AuthorizeModelChange
@@ -102,7 +102,7 @@ def put_organization_model(
     if write.dry_run:
         return _describe(there, preview_change(there, build_change(organizations, there, wanted)))
     try:
-        apply_change(organizations, there, wanted, body.confirmation, write.caller, write.call)
+        change_model(organizations, there, wanted, body.confirmation, write.caller, write.call)
     except ConfirmationRequiredError as error:
         raise ProblemError(409, "conflict", str(error)) from error
     return decided.finish()
