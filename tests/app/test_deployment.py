@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import open_deployment
+from headgate.app.settings.settings import default_settings
 from headgate.control.kernel.ports import StoreError
 from tests.app.deployment_harness import settings_in, world_in
 from tests.app.server_process import HEADGATE
@@ -74,3 +75,10 @@ def test_a_data_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path: 
 
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_first_start_with_an_unknown_model_is_refused_with_the_setting(tmp_path: Path) -> None:
+    settings = default_settings({"HEADGATE_MODEL": "nektt"}, folder=tmp_path)
+
+    with pytest.raises(StoreError, match=r"the model of `HEADGATE_MODEL` cannot be used .* `nektt` is not installed"):
+        open_deployment(settings)

@@ -13,7 +13,9 @@ from headgate.control.authentication.services import AuthServices, open_auth_ser
 from headgate.control.connections.vault import Vault
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, open_organizations
 from headgate.control.identity.tokens import IssueToken, format_token
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.ports import StoreError
 from headgate.control.kernel.private_files import replace_private_file
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
@@ -149,11 +151,19 @@ def _build_external_access(
 
 
 def _found(settings: Settings, organizations: Organizations) -> None:
-    """Create the first organization and its owner, and write the owner's token to a file that only this user can read."""
+    """Create the first organization and its owner, and write the owner's token to a file that only this user can read.
+
+    Raises `StoreError` if the model of the settings cannot be used.
+    """
     owner = PrincipalId(new_id("p"))
-    first = create_organization(
-        organizations, OrganizationSpec(ORGANIZATION, FIRST, owner, settings.owner, settings.model)
-    )
+    founding = OrganizationSpec(ORGANIZATION, FIRST, owner, settings.owner, settings.model)
+    try:
+        first = create_organization(organizations, founding)
+    except InvalidError as error:
+        raise StoreError(
+            f"the model of `HEADGATE_MODEL` cannot be used for the first organization: {error}; a file in the folder of "
+            "`HEADGATE_MODELS` is installed first"
+        ) from error
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     first.control.execute(IssueToken(token, secret, owner, "first owner"), None)
     replace_private_file(settings.owner_token, f"{format_token(token, secret)}\n".encode())

@@ -61,6 +61,37 @@ def test_a_dry_run_installs_and_removes_nothing(folder: Path, file: Path) -> Non
     )
 
 
+def test_the_installed_models_are_listed_with_the_organizations_that_use_them(folder: Path, file: Path) -> None:
+    run(folder, "model", "install", file)
+    run(folder, "organization", "create", "port", "--owner", "ada", "--model", "harbour")
+
+    listed = [" ".join(line.split()) for line in run(folder, "model", "list-installed").stdout.splitlines()]
+    assert "harbour 1 1 port" in listed
+    assert any(line.startswith("nekt ") and line.endswith("yes main") for line in listed)
+
+
+def test_an_earlier_version_that_is_installed_again_is_told_to_be_the_current_one(folder: Path, file: Path) -> None:
+    run(folder, "model", "install", file)
+    file.write_text(harbour(2, "insert"))
+    run(folder, "model", "install", file)
+    file.write_text(harbour(1))
+
+    said = run(folder, "model", "install", file).stdout
+    assert "it is the current version again, although version 2 is installed, too" in said
+
+
+def test_a_model_without_an_owner_role_founds_no_organization(folder: Path, file: Path) -> None:
+    file.write_text(
+        harbour(1).replace(
+            "roles: [master, docker], on: [organization, lake", "roles: [docker], on: [organization, lake"
+        )
+    )
+    run(folder, "model", "install", file)
+
+    refused = run(folder, "organization", "create", "port", "--owner", "ada", "--model", "harbour")
+    assert (refused.exit_code, "`harbour` has no owner role" in refused.stderr) == (1, True)
+
+
 def test_a_model_is_installed_once(folder: Path, file: Path) -> None:
     run(folder, "model", "install", file)
 

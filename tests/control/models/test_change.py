@@ -141,7 +141,7 @@ class TestUpgrading:
     def test_an_upgrade_that_leaves_no_owner_is_refused(self, world: World) -> None:
         world.install(harbour(3).replace("master", "captain"))
 
-        with pytest.raises(InvalidError, match=r"no user would be an owner .* whose owner roles are: `captain`"):
+        with pytest.raises(InvalidError, match=r"no user would be an owner .* whose owner roles are `captain`"):
             world.preview("harbour")
 
     def test_an_upgrade_creates_the_resources_that_its_version_creates_with_their_parents(self, world: World) -> None:

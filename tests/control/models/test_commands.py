@@ -79,7 +79,9 @@ def test_another_content_needs_a_higher_version(world: World) -> None:
     world.install(harbour(3))
 
     for version in (1, 3):
-        with pytest.raises(AlreadyExistsError, match=r"version 3 .* with another content; write `version: 4`"):
+        with pytest.raises(
+            AlreadyExistsError, match=r"states version \d of .* but version 3 is installed, .* write `version: 4`"
+        ):
             world.install(harbour(version, "insert"))
 
 

@@ -16,7 +16,7 @@ def register(models: typer.Typer) -> None:
 
 
 def list_models(*, output: OutputMode = "table") -> None:
-    """Show the access models that can be chosen, and those that decide in the organization, each in its version.
+    """Show the access models that come with Headgate, and those that decide in the organization, each in its version.
 
     The column `installed` has the version to which the organization can be upgraded.
     """

@@ -1,4 +1,4 @@
-"""`headgate model install` and `remove`, on the deployment's own machine."""
+"""`headgate model install`, `list-installed` and `remove`, on the deployment's own machine."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headgate.cli.local import Data, open_local_deployment, operator_call
-from headgate.cli.options import DryRun, Reason
-from headgate.cli.output import fail, say
+from headgate.cli.options import DryRun, OutputMode, Reason
+from headgate.cli.output import fail, print_items, say
 from headgate.cli.text_files import read_or_exit
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def register(models: typer.Typer) -> None:
     """Add the commands to the group of the models."""
     models.command("install", epilog="Example: headgate model install harbour.yaml")(install)
+    models.command("list-installed", epilog="Example: headgate model list-installed")(list_installed_models)
     models.command("remove", epilog="Example: headgate model remove harbour")(remove)
 
 
@@ -41,15 +42,51 @@ def install(
         changed = control.preview(command, None).changes
         if changed and not dry_run:
             control.execute(command, None, operator_call(reason))
-    shown = f"version {model.model.version} of the access model `{model.model.name}`"
+        known = control.snapshot.installed_models.get(model.model.name)
+    name, version = model.model.name, model.model.version
+    shown = f"version {version} of the access model `{name}`"
     if not changed:
         say(f"{shown} is installed already")
         return
     say(f"{shown} {'would be' if dry_run else 'is'} installed")
+    newest = max(known.numbers) if known else version
+    if newest > version:
+        say(
+            f"it {'would be' if dry_run else 'is'} the current version again, although version {newest} is installed, too"
+        )
     if not dry_run:
         say(
-            f"create an organization that uses it: `headgate organization create NAME --owner LOGIN --model {model.model.name}`"
+            f"`headgate organization set-model ORGANIZATION {name}` chooses it, and `headgate model upgrade ORGANIZATION {name}` "
+            "upgrades an organization that uses it"
         )
+
+
+def list_installed_models(*, data: Data = None, output: OutputMode = "table") -> None:
+    """Show the access models that organizations can choose, also those in which no organization decides yet."""
+    from headgate.control.models.installations import list_installed
+    from headgate.control.models.usage import list_users
+
+    with open_local_deployment(data) as deployment:
+        organizations = deployment.organizations
+        found = list_installed(organizations.deployment.control.snapshot)
+        items = [
+            {
+                "name": name,
+                "version": each.numbers[-1],
+                "versions": sorted(each.numbers),
+                "shipped": each.is_shipped,
+                "organizations": list(list_users(organizations, name)),
+            }
+            for name, each in found.items()
+        ]
+    columns = {
+        "name": "name",
+        "version": "version",
+        "versions": lambda each: ", ".join(map(str, each["versions"])),
+        "shipped": lambda each: "yes" if each["shipped"] else "",
+        "used by": lambda each: ", ".join(each["organizations"]),
+    }
+    print_items(items, columns, output)
 
 
 def remove(

@@ -76,7 +76,8 @@ def upgrade(
 def set_model(
     organization: Named,
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="an installed model; `headgate model list` shows the models")
+        str,
+        typer.Argument(metavar="MODEL", help="an installed model; `headgate model list-installed` shows the models"),
     ],
     *,
     version: Version = None,

@@ -210,10 +210,13 @@ def _require_owner(view: CommandContext, model: Model, changes: Iterable[Change]
     if had and not any(
         each.role in then and is_permanent(view, each, model) for each in facts.list_assigned_on(view.root)
     ):
-        roles = ", ".join(f"`{each}`" for each in then) or "none"
+        roles = ", ".join(f"`{each}`" for each in then)
         raise InvalidError(
-            f"no user would be an owner under the access model `{model.name}`, whose owner roles are: {roles}; give its owner role "
-            "the name of a role that the owners hold, or let it be assigned to users on the organization"
+            f"no user would be an owner under the access model `{model.name}`, whose owner roles are {roles}; give one of them the "
+            "name of a role that the owners hold, or let it be assigned to users on the organization"
+            if then
+            else f"the access model `{model.name}` has no owner role: no role can assign every role on the organization; add the missing "
+            "rules to its section `assign`"
         )
 
 

@@ -48,8 +48,8 @@ class InstallModel:
         newest = max(installed.numbers)
         if model.version <= newest:
             raise AlreadyExistsError(
-                f"version {newest} of the access model `{model.name}` is installed with another content; write "
-                f"`version: {newest + 1}` in the file"
+                f"the file states version {model.version} of the access model `{model.name}`, but version {newest} is installed, with "
+                f"another content; write `version: {newest + 1}` in the file, or give the model another name"
             )
 
 
@@ -70,7 +70,7 @@ class RemoveModel:
         installed = view.facts.installed_models.get(self.model)
         if installed is None or installed.is_removed:
             raise NotFoundError(
-                f"the access model `{self.model}` is not installed; `headgate model list` lists the models"
+                f"the access model `{self.model}` is not installed; `headgate model list-installed` lists the models"
             )
         if self.users:
             names = ", ".join(f"`{each}`" for each in self.users[:_MOST_NAMED])

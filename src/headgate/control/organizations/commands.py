@@ -122,9 +122,10 @@ def _begins(view: CommandContext) -> None:
 def founder_role(model: Model) -> str:
     """Return the role of an organization's creator: the model's role for creators, otherwise its weakest owner role."""
     made = [creator.role for creator in model.creators if "organization" in creator.types]
-    roles = (*made, *owner_roles(model))
-    if not roles:
+    owning = owner_roles(model)
+    if not owning:
         raise InvalidError(
-            f"the access model `{model.name}` has no owner role, so no organization can be created under it; choose another model"
+            f"the access model `{model.name}` has no owner role, so no organization can use it: no role can assign every role on "
+            "the organization; choose another model, or add the missing rules to its section `assign`"
         )
-    return roles[0]
+    return (*made, *owning)[0]
