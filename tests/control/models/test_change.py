@@ -236,7 +236,7 @@ class TestOperators:
             change_model(world.organizations, pier, wanted, world.confirm(wanted))
         assert preview_change(pier, there).confirmation != world.confirm(wanted)
 
-    def test_an_operator_whose_role_was_revoked_during_the_preview_changes_no_model(
+    def test_an_operator_without_the_role_since_the_preview_changes_no_model(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         deployment, olga = world.organizations.deployment.control, PrincipalId("olga")

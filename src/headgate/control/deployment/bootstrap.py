@@ -65,7 +65,7 @@ def open_organizations(stores: Stores, clock: Callable[[], float], home: str, ad
 
 
 def _govern(organizations: Organizations, governing: SourcedModel) -> None:
-    """Put the model of the deployment itself in force, or a higher version of it: a process of an earlier Headgate leaves it."""
+    """Assign the deployment its own model, or upgrade it to a higher version; a process of an earlier Headgate changes nothing."""
     deployment = organizations.deployment.control
     model, present = governing.model, deployment.models.get(governing.model.name)
     if not governs_deployment(deployment.snapshot, deployment.model):
