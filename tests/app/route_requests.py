@@ -86,8 +86,8 @@ def _project(body: Any = None) -> Prepared:
 
 def _settings(scene: Scene) -> Iterator[Asked]:
     for setting in scene.model.settings.values():
-        if setting.on in scene.things:
-            body = {"value": setting.values[-1], "resource": scene.things[setting.on]}
+        if setting.on[0] in scene.things:
+            body = {"value": setting.values[-1], "resource": scene.things[setting.on[0]]}
             yield Asked(f"/settings/{setting.name}", body)
 
 

@@ -29,7 +29,7 @@ def test_a_condition_on_each_table_prevents_uniform_visibility(root: str) -> Non
 def test_visibility_is_uniform_unless_a_switch_is_set_below_the_organization(on: str, same: bool) -> None:  # noqa: FBT001
     model = with_spread(Condition("setting", "open", ("yes",)))
 
-    known = {**NEKT.settings, "open": Setting("open", on, ("yes", "no"), "yes")}
+    known = {**NEKT.settings, "open": Setting("open", (on,), ("yes", "no"), "yes")}
 
     assert is_visibility_uniform(replace(model, settings=known), "table") is same
 

@@ -268,7 +268,7 @@ _ANYTHING = st.sampled_from((*OFTEN, *OFTEN, *RESOURCES))
 _ON = st.dictionaries(
     st.sampled_from(("inputs", "outputs", "consumer")), st.lists(_ANYTHING, max_size=2).map(tuple), max_size=2
 )
-_GIVEN = st.dictionaries(st.sampled_from(ATTRIBUTES), WORDS, max_size=1)
+_GIVEN = st.dictionaries(st.sampled_from(ATTRIBUTES), WORDS | some(VERBS).map(sorted).map(tuple), max_size=1)
 _NAME = st.none() | st.sampled_from((*ROLES, *CUSTOM))
 
 

@@ -10,6 +10,7 @@ from headgate.model.model import (
     BridgeGrant,
     Condition,
     CustomRoles,
+    MemberRoles,
     MembershipRequirement,
     Model,
     PropagationRule,
@@ -72,6 +73,9 @@ def _terms(*roots: str) -> st.SearchStrategy[When]:
         "setting": st.builds(
             Condition, st.just("setting"), st.sampled_from(SETTINGS), some(VALUES).map(tuple), st.booleans()
         ),
+        "any_setting": st.builds(
+            Condition, st.just("any_setting"), st.sampled_from(SETTINGS), some(VALUES).map(tuple), st.booleans()
+        ),
         "self": st.builds(
             Condition, st.just("self"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()
         ),
@@ -87,21 +91,34 @@ def _terms(*roots: str) -> st.SearchStrategy[When]:
     return st.tuples(st.integers(0, 3), one).map(lambda pair: (pair[1],) if pair[0] == 3 else ())
 
 
-_CONDITIONS = ("author", "requested", "before_end", "subject_is_member", "consumer_is_self", "published")
-_LASTING = _terms("setting", "self", "parent")
-_ANY = _terms("setting", "self", "parent", "with", "named")
+_CONDITIONS = (
+    *("author", "requested", "before_end", "subject_is_member", "consumer_is_self", "published", "self_is_caller"),
+)
+_LASTING = _terms("setting", "any_setting", "self", "parent")
+_ANY = _terms("setting", "any_setting", "self", "parent", "with", "named")
+_BEGINNING = st.just(()) | _LASTING
 
 _SPREAD = st.one_of(
-    st.builds(PropagationRule, _ROLES, _MOST_TYPES, to=st.none() | _TYPES, role=st.none() | _ROLE, when=_LASTING),
+    st.builds(
+        PropagationRule,
+        _ROLES,
+        _MOST_TYPES,
+        to=st.none() | _TYPES,
+        role=st.none() | _ROLE,
+        when=_LASTING,
+        when_from=_BEGINNING,
+    ),
     st.builds(
         PropagationRule,
         _ROLES,
         _MOST_TYPES,
         up=st.sampled_from(tuple(TYPES)),
         within=st.booleans(),
+        every=st.booleans(),
         to=st.none() | _TYPES,
         role=st.none() | _ROLE,
         when=_LASTING,
+        when_from=_BEGINNING,
     ),
     st.builds(
         PropagationRule,
@@ -111,6 +128,7 @@ _SPREAD = st.one_of(
         to=st.none() | _TYPES,
         role=st.none() | _ROLE,
         when=_LASTING,
+        when_from=_BEGINNING,
     ),
 )
 _NAMED_IN = st.builds(RelationRole, st.sampled_from(("created_by", *RELATIONS)), _TYPES, _ROLE)
@@ -126,7 +144,11 @@ _ROLE_AT = st.one_of(
     st.builds(RequiredRole, st.just("with"), st.sampled_from(("inputs", "outputs")), _ROLE, st.booleans()),
 )
 _ALTERNATIVES = st.lists(
-    st.builds(Requirement, _ANY, st.lists(_ROLE_AT, max_size=2).map(tuple)), min_size=1, max_size=2
+    st.builds(
+        Requirement, _ANY, st.lists(_ROLE_AT, max_size=2).map(tuple), st.sampled_from((None, None, None, *ATTRIBUTES))
+    ),
+    min_size=1,
+    max_size=2,
 ).map(tuple)
 _ASSIGN = st.builds(
     AssignRule,
@@ -139,11 +161,13 @@ _ASSIGN = st.builds(
     some(("add", "remove", "change"), 1),
     _ANY,
     st.just(()) | st.lists(_ROLE_AT, max_size=2).map(tuple),
+    st.sampled_from((None, None, None, "organization", "team", "project")),
 )
 _STANDING = st.builds(
     MembershipRequirement, st.sampled_from(("organization", "project", "team")), _ROLES, some(KINDS, 1), some(ROLES)
 )
 _CUSTOM_ROLES = st.builds(CustomRoles, st.just(frozenset(ROLES)), _MOST_TYPES, some(KINDS, 1), _LASTING, some(ROLES))
+_MEMBERS = st.builds(MemberRoles, st.just(frozenset(ROLES)) | _ROLES, st.booleans())
 _BRIDGE = st.builds(BridgeGrant, _ROLE, st.just("serves"), st.just(frozenset(("table.see",))))
 
 
@@ -177,7 +201,7 @@ def models(name: str) -> st.SearchStrategy[Model]:
         st.sampled_from((tuple(TYPES), tuple(TYPES), tuple(TYPES)[:9], tuple(TYPES)[8:])).map(
             lambda types: {type: Type(type, type, TYPES[type]) for type in types}
         ),
-        st.just({each: Setting(each, "organization", VALUES, "off") for each in SETTINGS}),
+        st.just({each: Setting(each, ("organization",), VALUES, "off") for each in SETTINGS}),
         _roles(),
         st.lists(_SPREAD, min_size=1, max_size=4).map(tuple),
         st.dictionaries(st.just("source"), _DERIVED),
@@ -189,7 +213,7 @@ def models(name: str) -> st.SearchStrategy[Model]:
         custom_roles=st.none() | _CUSTOM_ROLES,
         discover=st.sampled_from((None, "see")),
         bridges=st.lists(_BRIDGE, max_size=1).map(tuple),
-        members=st.sampled_from((frozenset[str](), frozenset(("team",)))),
+        members=st.dictionaries(st.sampled_from(("team", "team", "data_product")), _MEMBERS, max_size=2),
     )
 
 
@@ -220,7 +244,7 @@ def _dense(name: str) -> Model:
         1,
         "",
         {type: Type(type, type, parents) for type, parents in TYPES.items()},
-        {each: Setting(each, "organization", VALUES, "off") for each in SETTINGS},
+        {each: Setting(each, ("organization",), VALUES, "off") for each in SETTINGS},
         roles,
         (
             PropagationRule(frozenset(("r0", "r1")), everywhere, when=(Condition("setting", "s", ("off",)),)),
@@ -242,7 +266,7 @@ def _dense(name: str) -> Model:
         ("owner",),
         custom_roles=custom,
         bridges=(BridgeGrant("r2", "serves", frozenset(("table.see",))),),
-        members=frozenset(("team",)),
+        members={"team": MemberRoles(frozenset(ROLES), is_nested=True)},
     )
 
 

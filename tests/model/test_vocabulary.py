@@ -37,10 +37,6 @@ BROKEN: Mapping[str, tuple[str, str]] = {
         f"table:\n  describe: {{{ROW}}}\n'volume, table':\n  describe: {{{ROW}}}",
         "a.yaml:3:10: error HG-M004: key `table.describe` occurs twice in the same mapping; merge the two entries",
     ),
-    "an unknown type with assignments": (
-        f"table:\n  describe: {{{ROW}}}\ntypes_with_assignments: [tables]",
-        "a.yaml:3:26: error HG-M201: unknown type `tables`; did you mean `table`?",
-    ),
     "an unknown kind of pipeline": (
         f"source:\n  describe: {{{ROW}}}\npipeline_kinds: [history]",
         "a.yaml:3:18: error HG-M201: unknown type `history`; choose from `source`",
@@ -84,11 +80,10 @@ def test_a_cell_is_a_name_or_several_or_none() -> None:
 
 def test_the_lists_mark_types() -> None:
     vocabulary = load_actions(
-        f"'source, table':\n  describe: {{{ROW}}}\nassignment:\n  add: {{{ROW}}}\n"
-        f"types_with_assignments: [table]\npipeline_kinds: [source]{COLUMNS}"
+        f"'source, table':\n  describe: {{{ROW}}}\nassignment:\n  add: {{{ROW}}}\npipeline_kinds: [source]{COLUMNS}"
     )
 
-    assert vocabulary["assignment.add"].on == ("table",)
+    assert vocabulary["assignment.add"].on == ("source", "table")
     assert vocabulary.pipeline_kinds == ("source",)
     assert vocabulary.types == ("source", "table")
 

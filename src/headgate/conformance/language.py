@@ -89,7 +89,7 @@ class Language:
 
     def require_declared(self, type: str, names: Collection[str]) -> None:
         """Raise `ScenarioError` for a name that is no attribute, relation or setting of a type."""
-        settings = tuple(each.name for each in self.model.settings.values() if each.on == type)
+        settings = tuple(each.name for each in self.model.settings.values() if type in each.on)
         known = (*settings, *self.names.attributes.get(type, ()), *self.names.relations.get(type, ()))
         unknown = next((name for name in names if name not in known), None)
         if unknown is not None:
@@ -124,7 +124,7 @@ def words_of(model: Model, vocabulary: Vocabulary) -> Language:
     """Return the words of a model: those of its column of the vocabulary, or without a column the canonical ones."""
     found: dict[str, list[Action]] = {}
     known = any(model.name in each.names for each in vocabulary.values())
-    for action in vocabulary.values():
+    for action in vocabulary.of_model(model).values():
         for name in action.names.get(model.name, ()) if known else _canonical(model, action):
             found.setdefault(name, []).append(action)
     return Language(model, {name: tuple(actions) for name, actions in found.items()}, vocabulary.names.of_model(model))

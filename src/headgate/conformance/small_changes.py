@@ -102,6 +102,6 @@ def _entrances(world: World, log: Log, subjects: list[SubjectId]) -> Iterator[tu
 def _settings(facts: Snapshot, model: Model, places: tuple[ResourceId, ...]) -> Iterator[Change]:
     for place in places:
         for setting in model.settings.values():
-            if setting.on == facts.resources[place].type:
+            if facts.resources[place].type in setting.on:
                 current = facts.setting(place, setting.name) or setting.default
                 yield from (SettingChanged(place, setting.name, value) for value in setting.values if value != current)

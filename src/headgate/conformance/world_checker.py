@@ -233,8 +233,8 @@ class _WorldChecker:
                         name, f"the model `{model.name}` has no setting `{name.value}`", model.settings
                     )
                     continue
-                if known and self.types[key.value] not in ("", setting.on):
-                    place = model.local_name(setting.on)
+                if known and self.types[key.value] not in ("", *setting.on):
+                    place = "` or `".join(map(model.local_name, setting.on))
                     self.mistakes.add(
                         name, f"the setting `{setting.name}` is set on `{place}`, and `{key.value}` is of another type"
                     )

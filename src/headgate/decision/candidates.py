@@ -9,10 +9,10 @@ from headgate.decision.conditions import holds
 from headgate.decision.context import EvaluationContext
 from headgate.decision.tree import derived_inputs, inheritance_sources
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import Model, PropagationRule
+from headgate.facts.snapshot import NO_SUBJECTS, Resource, Snapshot
+from headgate.model.model import SETTING_ROOTS, Model, PropagationRule
 
-_OF_NO_QUESTION = frozenset(("setting", "self", "parent"))
+_OF_NO_QUESTION = frozenset((*SETTING_ROOTS, "self", "parent"))
 """The operands of conditions whose value is the same for every caller."""
 
 
@@ -54,13 +54,16 @@ def candidate_principals(asked: EvaluationContext, resource: Resource, wanted: C
 
 
 def members_of(facts: Snapshot, subject: SubjectId) -> set[PrincipalId]:
-    """Return the principals that an assignment to the subject can reach: itself, a group's members, or a team's members."""
-    if subject in facts.principals:
-        return {PrincipalId(subject)}
-    if subject in facts.groups:
-        return set(facts.groups[GroupId(subject)].members)
-    holders = facts.assignments_on.get(ResourceId(subject), {})
-    return {principal for holder in holders if holder not in facts.resources for principal in members_of(facts, holder)}
+    """Return the principals that an assignment to the subject can reach: itself, a group's members, or a team's, at any depth."""
+    found, seen, waiting = set[PrincipalId](), {subject}, [subject]
+    while waiting:
+        current = waiting.pop()
+        group = facts.groups.get(GroupId(current))
+        found.update(group.members if group else (PrincipalId(current),) if current in facts.principals else ())
+        new = [each for each in facts.assignments_on.get(ResourceId(current), NO_SUBJECTS) if each not in seen]
+        seen.update(new)
+        waiting.extend(new)
+    return found
 
 
 def list_holders(asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]) -> set[SubjectId]:

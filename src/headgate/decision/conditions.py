@@ -46,6 +46,8 @@ def _operand(term: Condition, case: ConditionInput) -> tuple[str, ...]:
     match term.root:
         case "setting":
             return (facts.setting(resource.id, term.name) or case.model.settings[term.name].default,)
+        case "any_setting":
+            return facts.list_settings(resource.id, term.name) or (case.model.settings[term.name].default,)
         case "with":
             return case.question.given.get(term.name, ())
         case "parent":
@@ -124,6 +126,7 @@ CONDITIONS: Mapping[str, Callable[[ConditionInput], bool]] = {
     "requested": _state("requested"),
     "role_is_held": _role_is_held,
     "role_is_known": _role_is_known,
+    "self_is_caller": lambda case: case.resource.id == case.question.caller.principal,
     "subject_is_member": _subject_is_member,
     "subject_is_principal": lambda case: case.question.subject in case.facts.principals,
     "subject_is_user": lambda case: (

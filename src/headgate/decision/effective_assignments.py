@@ -12,8 +12,6 @@ from headgate.model.model import MembershipRequirement, Model
 
 def expand_assignment(asked: EvaluationContext, model: Model, given: Assignment, origin: Resource) -> frozenset[str]:
     """Return the roles of the model that an assignment gives now: its own, or those of a custom role."""
-    if asked.listed is not None:
-        return frozenset((given.role,))
     case, role, custom = asked.condition_input(model, origin), model.roles.get(given.role), model.custom_roles
     defined = custom is not None and origin.type in custom.on and holds(custom.when, case)
     replaced = defined and custom is not None and given.role in custom.replaces
@@ -41,14 +39,24 @@ def effective_assignments(asked: EvaluationContext, model: Model) -> Iterator[As
 
 
 def _assignments(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
-    facts = asked.facts
-    own = [
-        given for each in (subject, *facts.groups_of(PrincipalId(subject))) for given in _list_given(asked, model, each)
-    ]
-    teams = {each.resource for each in own if model.members and facts.resources[each.resource].type in model.members}
-    yield from own
-    for team in teams - {subject}:
-        yield from _list_given(asked, model, team)
+    """Yield the assignments to the subject, its groups, its teams, and the teams of which these teams are members."""
+    subjects, seen, is_team = [subject, *asked.facts.groups_of(PrincipalId(subject))], {subject}, False
+    while subjects:
+        found = [given for each in subjects for given in _list_given(asked, model, each)]
+        yield from found
+        subjects = sorted(
+            {each.resource for each in found if _makes_member(asked, model, each, is_team=is_team)} - seen
+        )
+        seen.update(subjects)
+        is_team = True
+
+
+def _makes_member(asked: EvaluationContext, model: Model, given: Assignment, *, is_team: bool) -> bool:
+    """Whether the assignment makes its subject, a team or not, a member of the resource on which it is."""
+    origin = asked.facts.resources[given.resource]
+    rule = model.members.get(origin.type)
+    counts = rule is not None and (rule.is_nested or not is_team)
+    return counts and rule is not None and bool(rule.roles & expand_assignment(asked, model, given, origin))
 
 
 def _list_given(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:

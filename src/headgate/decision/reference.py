@@ -26,7 +26,7 @@ from headgate.decision.conditions import holds
 from headgate.decision.context import EvaluationContext, Models
 from headgate.decision.effective_assignments import effective_assignments, expand_assignment, meets_membership
 from headgate.decision.run_scope import is_declared
-from headgate.decision.tree import derived_inputs, requirement_places, rule_applies, subject_kind
+from headgate.decision.tree import derived_inputs, is_near, requirement_places, rule_applies, subject_kind
 from headgate.decision.types import Decision, DenyReason, GrantPath, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -112,6 +112,14 @@ def _alternative(asked: EvaluationContext, model: Model, resource: Resource, alt
         if not holds((term,), case):
             return DenyReason("condition", resource.id, what=describe_condition(term).replace("`", ""))
     found: list[GrantPath] = []
+    words = asked.question.given.get(alternative.each, ()) if alternative.each else ()
+    if alternative.each and not words:
+        return DenyReason("condition", resource.id, what=f"with.{alternative.each} is given")
+    for giving in (model.roles_granting(f"{resource.type}.{word}") for word in words):
+        paths = [path for path in find_paths(asked, resource) if path.role in giving]
+        if not paths:
+            return DenyReason("no-role", resource.id, giving)
+        found.extend(paths)
     for needed in alternative.roles:
         places = requirement_places(asked.facts, asked.question, resource, needed)
         if not places and not needed.optional:
@@ -154,13 +162,14 @@ def _assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Ite
     facts = asked.facts
     for given in effective_assignments(asked, model):
         origin = facts.resources[given.resource]
-        for role in expand_assignment(asked, model, given, origin):
+        for role in {given.role} if asked.listed is not None else expand_assignment(asked, model, given, origin):
             as_given = GrantPath(role, given.subject, given.role, given.resource, None, given.reason)
             if origin.id == resource.id:
                 yield as_given
             for rule in model.spread:
                 there = role in rule.roles and origin.type in rule.origin
                 there = there and rule_applies(facts, model, rule, origin, resource)
+                there = there and holds(rule.when_from, asked.condition_input(model, origin))
                 if there and holds(rule.when, asked.condition_input(model, resource)):
                     yield replace(as_given, role=rule.role or role)
 
@@ -243,6 +252,8 @@ def _by_rule(asked: EvaluationContext, model: Model, resource: Resource, rule: A
     on_resource = [way for way in find_paths(asked, resource) if way.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model
+    if rule.same and not is_near(asked.facts, resource, subject, rule.same):
+        return ()
     on_subject = [way for way in find_paths(asked, subject) if way.role in rule.on_subject] if subject and ours else []
     besides = _alternative(asked, model, resource, Requirement((), rule.needs))
     if isinstance(besides, DenyReason) or (rule.holder and not on_resource) or (rule.on_subject and not on_subject):

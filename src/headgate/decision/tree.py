@@ -17,13 +17,23 @@ def rule_applies(facts: Snapshot, model: Model, rule: PropagationRule, origin: R
     if rule.to is not None and target.type not in rule.to:
         return False
     if rule.up is not None:
-        line = (origin, *facts.ancestors(origin.id))
-        nearest = next((each.id for each in line if each.type == rule.up), None)
-        return nearest == target.id or (rule.within and any(nearest == each.id for each in facts.ancestors(target.id)))
+        tops = list_line(facts, origin, rule.up)[: None if rule.every else 1]
+        return target.id in tops or (rule.within and any(each.id in tops for each in facts.ancestors(target.id)))
     if rule.along is None:
         return origin.id in inheritance_sources(facts, model, target.id)
     starts = {edge.target for edge in target.edges(rule.along)}
     return origin.id in starts.union(*(inheritance_sources(facts, model, id) for id in starts))
+
+
+def list_line(facts: Snapshot, resource: Resource, type: str) -> list[ResourceId]:
+    """Return the resources of a type among the resource and its ancestors, nearest first."""
+    return [each.id for each in (resource, *facts.ancestors(resource.id)) if each.type == type]
+
+
+def is_near(facts: Snapshot, resource: Resource, other: Resource | None, type: str) -> bool:
+    """Whether two resources have the same nearest resource of a type, among themselves and their ancestors."""
+    here, there = list_line(facts, resource, type)[:1], list_line(facts, other, type)[:1] if other else []
+    return bool(here) and here == there
 
 
 def inheritance_sources(facts: Snapshot, model: Model, id: ResourceId) -> set[ResourceId]:

@@ -1,6 +1,6 @@
 """Uniform visibility: whether a model treats resources of a type at one place alike, except for assignments on them."""
 
-from headgate.model.model import Condition, Model, Requirement
+from headgate.model.model import SETTING_ROOTS, Condition, Model, Requirement
 
 _TREE = ("lake", "database", "table")
 """The types that can be between two such resources and their common ancestor."""
@@ -17,8 +17,8 @@ def is_visibility_uniform(model: Model, type: str) -> bool:
 
 
 def _says_the_same(model: Model, term: Condition) -> bool:
-    if term.root == "setting":
-        return model.settings[term.name].on not in _TREE
+    if term.root in SETTING_ROOTS:
+        return not set(model.settings[term.name].on) & set(_TREE)
     return term.root == "with"
 
 

@@ -263,5 +263,9 @@ class Snapshot(NamedTuple):
 
     def setting(self, resource: ResourceId, name: str) -> str | None:
         """Return a setting's value on the resource or its nearest ancestor that has one; None if none has."""
+        return next(iter(self.list_settings(resource, name)), None)
+
+    def list_settings(self, resource: ResourceId, name: str) -> tuple[str, ...]:
+        """Return a setting's values on the resource and its ancestors that have one, nearest first."""
         line = (resource, *(each.id for each in self.ancestors(resource)))
-        return next((self.settings[id][name] for id in line if name in self.settings.get(id, NO_SETTINGS)), None)
+        return tuple(self.settings[id][name] for id in line if name in self.settings.get(id, NO_SETTINGS))

@@ -26,6 +26,9 @@ _CREATES = "create_"
 _SETTING_ATTRIBUTES = ("edit", "alter")
 """The verbs that are asked when attributes are set; those attributes are the question's words."""
 
+_NEW_VALUE = ("mode",)
+"""The parameter of `set_SETTING`: the new value."""
+
 Names = Mapping[str, tuple[str, ...]]
 """Names by type, or by action."""
 
@@ -80,10 +83,12 @@ class DeclaredNames:
 
     def of_model(self, model: Model) -> "DeclaredNames":
         """Return the names together with those that a model declares itself."""
+        settings = model.settings.values()
         return replace(
             self,
             attributes=_merged(self.attributes, {name: type.attributes for name, type in model.types.items()}),
             relations=_merged(self.relations, {name: type.relations for name, type in model.types.items()}),
+            words=_merged(self.words, {f"{type}.set_{each.name}": _NEW_VALUE for each in settings for type in each.on}),
             asked=_merged(self.asked, model.parameters),
         )
 

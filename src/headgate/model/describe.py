@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from headgate.model.model import (
     AssignRule,
     Condition,
+    CreatorRole,
     CustomRoles,
     MembershipRequirement,
     Model,
@@ -37,6 +38,9 @@ def describe_condition(term: Condition) -> str:
     if term.root == "named":
         return f"{'not ' if term.negated else ''}`{term.name}`"
     several = len(term.values) > 1
+    if term.root == "any_setting":
+        amount, verb = "no" if term.negated else "any", "in" if several else "is"
+        return f"{amount} `setting.{term.name}` {verb} {' or '.join(f'`{value}`' for value in term.values)}"
     verb = ("not in" if several else "is not") if term.negated else ("in" if several else "is")
     return f"`{term.root}.{term.name}` {verb} {' or '.join(f'`{value}`' for value in term.values)}"
 
@@ -71,8 +75,10 @@ def describe_spread(rule: PropagationRule, model: Model) -> str:
     """Return a sentence on how a rule spreads an assigned role to other resources."""
     gives = f"`{rule.role}`" if rule.role else "the same role"
     where = _describe_up(rule, rule.up, model) if rule.up else _describe_down(rule, model)
+    start = f" that meets {' and '.join(map(describe_condition, rule.when_from))}" if rule.when_from else ""
     return (
-        f"{roles(rule.roles, model)} on {type_words(model, rule.origin)}: {gives} {where}{condition_suffix(rule.when)}"
+        f"{roles(rule.roles, model)} on {type_words(model, rule.origin)}{start}: {gives} {where}"
+        f"{condition_suffix(rule.when)}"
     )
 
 
@@ -80,13 +86,16 @@ def _describe_up(rule: PropagationRule, up: str, model: Model) -> str:
     """Return the place that a rule with `up` reaches: the nearest resource of that type, or resources below it."""
     top = model.local_name(up)
     place = f"its nearest {top}, or itself if it is one" if up in rule.origin else f"its {top}"
+    if rule.every:
+        place = f"every {top} above it{', and itself if it is one' if up in rule.origin else ''}"
+    such = "such a" if rule.every else "that"
     if not rule.within:
         only = "" if rule.to is None else f", if that is one of {type_words(model, rule.to)}"
         return f"on {place}{only}, and no further"
     if rule.to is None:
-        return f"on {place}, and on everything below that {top}"
+        return f"on {place}, and on everything below {such} {top}"
     inner = type_words(model, rule.to - {up})
-    return f"on {place}, and on each {inner} below that {top}" if up in rule.to else f"on each {inner} below {place}"
+    return f"on {place}, and on each {inner} below {such} {top}" if up in rule.to else f"on each {inner} below {place}"
 
 
 def _describe_down(rule: PropagationRule, model: Model) -> str:
@@ -102,6 +111,17 @@ def describe_relation_role(rule: RelationRole, model: Model) -> str:
         "its creator" if rule.relation == "created_by" else f"the principal that its relation `{rule.relation}` names"
     )
     return f"{type_words(model, rule.to)}: {named} holds `{rule.role}` on it"
+
+
+def describe_creator_role(rule: CreatorRole, model: Model) -> str:
+    """Return a sentence on the assignments that are made on a new resource."""
+    types = type_words(model, rule.types)
+    if rule.future is None:
+        return f"{types}: its creator is assigned `{rule.role}` on it"
+    return (
+        f"{types}: each subject that is assigned `{rule.future}` on the nearest resource above with such an assignment is "
+        f"assigned `{rule.role}` on it"
+    )
 
 
 def describe_custom_roles(rule: CustomRoles, model: Model) -> str:
@@ -120,6 +140,8 @@ def describe_custom_roles(rule: CustomRoles, model: Model) -> str:
 def describe_alternative(way: Requirement) -> str:
     """Return the description of one alternative of an action's requirements."""
     parts = [*(_needed(each) for each in way.roles), *(describe_condition(term) for term in way.when)]
+    if way.each:
+        parts.append(f"a role that gives the verb, for each word of `with.{way.each}`")
     return " and ".join(parts)
 
 
@@ -162,3 +184,5 @@ def _assigner(rule: AssignRule, model: Model) -> Iterator[str]:
         yield f"{'and ' if rule.holder else ''}{roles(rule.on_subject, model)} on the subject"
     for needed in rule.needs:
         yield f"and {_needed(needed)}"
+    if rule.same:
+        yield f"where the subject is in the same {model.local_name(rule.same)}"

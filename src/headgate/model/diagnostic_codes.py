@@ -20,10 +20,7 @@ class DiagnosticCode(Enum):
     NOT_READ = (
         "HG-M003",
         "{what} of YAML are not supported; write the plain value instead",
-        (
-            "An alias repeats a value from another place, and a tag changes the type of a value. A model has neither, so that "
-            "it means exactly what a reader sees."
-        ),
+        "An alias repeats a value from another place, and a tag changes the type of a value. A model has neither, so that it means exactly what a reader sees.",
     )
     KEY_TWICE = (
         "HG-M004",
@@ -54,10 +51,7 @@ class DiagnosticCode(Enum):
     BAD_NAME = (
         "HG-M104",
         "`{word}` is not a valid name; use at most 100 letters, digits and `_`, beginning with a letter",
-        (
-            "This applies to names of models, roles, settings, relations and verbs, and to the model's own words for types "
-            "(`as`). A role may also have a name like that of an action, `table.select`."
-        ),
+        "This applies to names of models, roles, settings, relations and verbs, and to the model's own words for types (`as`). A role may also have a name like that of an action, `table.select`.",
     )
     NOT_LOWER = (
         "HG-M105",
@@ -95,28 +89,25 @@ class DiagnosticCode(Enum):
     UNKNOWN_TYPE = (
         "HG-M201",
         "unknown type `{word}`",
-        "The keys of `types`, and the types of a bridge's actions, are types of the vocabulary, `actions.yaml`. Everywhere else, use types that `types` lists; `under` may also name `deployment`. Use the vocabulary's name of a type, not the model's own word for it (`as`).",
+        "The keys of `types`, and the types of a bridge's actions, are types of the vocabulary, `actions.yaml`, or have `own: true`. Everywhere else, use types that `types` lists; `under` may also name `deployment`. Use the vocabulary's name of a type, not the model's own word for it (`as`).",
     )
     UNKNOWN_ROLE = ("HG-M202", "unknown role `{word}`", "The section `roles` defines no role of this name.")
     UNKNOWN_ACTION = (
         "HG-M203",
         "unknown action `{word}`",
-        "The vocabulary, `actions.yaml`, has no such action on this type; `docs/actions.md` lists all actions.",
+        "Neither the vocabulary, `actions.yaml`, nor the section `verbs` of the model has such an action on this type; `docs/actions.md` lists the actions of the vocabulary.",
     )
     UNKNOWN_CONDITION = (
         "HG-M204",
         "unknown condition `{word}`",
-        (
-            "A condition without an operand must be one of the named conditions in `decision/conditions.py`. Every other "
-            "condition compares an operand, as in `setting.plan is large`."
-        ),
+        "A condition without an operand must be one of the named conditions in `decision/conditions.py`. Every other condition compares an operand, as in `setting.plan is large`.",
     )
     UNKNOWN_SETTING = ("HG-M205", "unknown setting `{word}`", "The section `settings` defines no setting of this name.")
     UNKNOWN_VALUE = ("HG-M206", "unknown value `{word}`", "The `values` of the setting do not include this value.")
     UNKNOWN_KIND = (
         "HG-M207",
         "unknown kind of subject `{word}`",
-        "A kind of subject is `user`, `service_principal`, `group`, `team` or `domain`.",
+        "A kind of subject is `user`, `service_principal`, `group`, `team`, `domain` or an own type of the model.",
     )
     UNKNOWN_VERB = (
         "HG-M208",
@@ -149,13 +140,28 @@ class DiagnosticCode(Enum):
         "A rule sees the resource (`self`), its parent (`parent`), and what a relation of these two names. To require a role further up, let `spread` bring it down to the resource or its parent, under another name if needed (`as`), and require it there. A value further up is a setting: it counts on everything below.",
     )
 
+    UNKNOWN_LIST = (
+        "HG-M214",
+        "unknown list `{word}`",
+        "`all NAME` stands for the words of a list that the section `lists` defines.",
+    )
+    OWN_TYPE_EXISTS = (
+        "HG-M215",
+        "`{type}` is a type of Headgate; remove `own: true`",
+        "A type of Headgate has the verbs of the vocabulary, and commands of its own. With `own: true` it is the same type.",
+        "warning",
+    )
+    OWN_VERB_EXISTS = (
+        "HG-M216",
+        "`{action}` is an action of Headgate; remove `{verb}` from `verbs`",
+        "The section `verbs` adds verbs to those that a type has: those of the vocabulary, `create_TYPE` for each type that may be below it, `set_SETTING` for each setting on it and, for an own type, `describe`, `edit` and `delete`.",
+        "warning",
+    )
+
     NO_TERM = (
         "HG-M301",
         "cannot parse `{word}` as a condition",
-        (
-            "A condition is `name`, `not name`, `OPERAND is V`, `OPERAND is not V`, `OPERAND in V W` or `OPERAND not in V W`. "
-            "Put a value that contains spaces in single quotes."
-        ),
+        "A condition is `name`, `not name`, `OPERAND is V`, `OPERAND is not V`, `OPERAND in V W` or `OPERAND not in V W`. Put a value that contains spaces in single quotes.",
     )
     UNKNOWN_OPERAND = (
         "HG-M302",
@@ -176,10 +182,7 @@ class DiagnosticCode(Enum):
     NO_HOLDER = (
         "HG-M305",
         "the rule does not state which role may assign; add `holder` or `on_subject`",
-        (
-            "`holder` is the role that the assigning caller must hold on the resource, `on_subject` the role that the caller "
-            "must hold on the subject. A rule has one of them or both."
-        ),
+        "`holder` is the role that the assigning caller must hold on the resource, `on_subject` the role that the caller must hold on the subject. A rule has one of them or both.",
     )
     DERIVED_TWICE = (
         "HG-M306",
@@ -188,11 +191,8 @@ class DiagnosticCode(Enum):
     )
     WITHIN_WHAT = (
         "HG-M307",
-        "`within` is set without `up`; add `up` or remove `within`",
-        (
-            "With `within`, a role also acts on everything below the resource that it reaches by `up`. Without `up`, a role acts "
-            "on everything below anyway."
-        ),
+        "`{key}` is set without `up`; add `up` or remove `{key}`",
+        "With `within`, a role also acts on everything below the resource that it reaches by `up`. Without `up`, a role acts on everything below anyway.",
     )
     UP_ALONG = (
         "HG-M308",
@@ -218,10 +218,7 @@ class DiagnosticCode(Enum):
     ENDLESS = (
         "HG-M403",
         "implicit type `{type}` would be created below itself without end; remove `implicit`, or change `under`",
-        (
-            "A resource of an implicit type is created together with its parent. So between the type and itself there must be "
-            "a type that is not implicit."
-        ),
+        "A resource of an implicit type is created together with its parent. So between the type and itself there must be a type that is not implicit.",
     )
     SAME_WORD = (
         "HG-M404",
@@ -252,10 +249,7 @@ class DiagnosticCode(Enum):
     SETTING_ELSEWHERE = (
         "HG-M415",
         "setting `{setting}` is set on `{on}`, which is not above {types}; put the setting on a type above, or remove the condition",
-        (
-            "The value that counts is the one on the resource itself or on its nearest ancestor that has one. For these types "
-            "it would always be the default."
-        ),
+        "The value that counts is the one on the resource itself or on its nearest ancestor that has one. For these types it would always be the default.",
     )
 
     INCLUDES_ITSELF = (
@@ -266,10 +260,7 @@ class DiagnosticCode(Enum):
     UNREACHABLE = (
         "HG-M502",
         "no subject can ever hold role `{role}`; let a rule assign or spread the role, or remove the role",
-        (
-            "A role is held by an assignment (`on`), by a `spread` rule that gives it, by a relation that names the principal "
-            "(`named_in`), or as a part of another role (`includes`)."
-        ),
+        "A role is held by an assignment (`on`), by a `spread` rule that gives it, by a relation that names the principal (`named_in`), or as a part of another role (`includes`).",
     )
     GIVEN_IN_VAIN = (
         "HG-M503",
@@ -355,24 +346,28 @@ class DiagnosticCode(Enum):
     ANYBODY = (
         "HG-M616",
         "every caller who names no resource may perform `{action}`; remove `each` from a place of the requirement",
-        (
-            "No role gives the action, and every place of the alternative may be empty (`each`). So a question that names no "
-            "resource needs no role at all."
-        ),
+        "No role gives the action, and every place of the alternative may be empty (`each`). So a question that names no resource needs no role at all.",
     )
     RULE_TWICE = (
         "HG-M617",
         "the rule is the same as an earlier one; remove one of them",
         "The second one has no effect and may be a slip.",
     )
+    SAME_NEVER = (
+        "HG-M618",
+        "nothing of {types} can be in a `{type}`; choose another type, or remove `same`",
+        "With `same: TYPE`, the resource of the assignment and the subject must be below the same resource of that type, or be it. Users and groups are below none.",
+    )
+    SINGLE_FOR_MANY = (
+        "HG-M619",
+        "role `{role}` has a single holder, but this rule assigns it to each new user or service principal; choose another role",
+        "With `single: true`, a role has one holder on a resource, and a further assignment takes it from that holder.",
+    )
 
     NO_ROW = (
         "HG-M701",
         "no caller can ever perform {actions}; let a role give each action that callers need",
-        (
-            "The vocabulary has a name for the action under this model, but no role gives it and `needs` has no entry for it. "
-            "That is correct only for an action that has a name and is always refused."
-        ),
+        "The vocabulary has a name for the action under this model, but no role gives it and `needs` has no entry for it. That is correct only for an action that has a name and is always refused.",
         "warning",
     )
     NOT_DISCOVERED = (
@@ -394,8 +389,8 @@ class DiagnosticCode(Enum):
     )
     MEMBER_CHAIN = (
         "HG-M705",
-        "role `{role}` makes a `{kind}` a member, but the members of that `{kind}` do not become members; assign the role to users and groups",
-        "`members` counts one level: a subject with a role on a team is a member of it. If that subject is itself a team, its members get nothing.",
+        "role `{role}` makes a `{kind}` a member, but the members of that `{kind}` do not become members; name the roles in `members: {{TYPE: [ROLE]}}`, or assign the role to users and groups",
+        "`members: [TYPE]` counts one level: a subject with a role on a team is a member of it. If that subject is itself a team, its members get nothing. `members: {TYPE: [ROLE]}` names the roles that count, at any depth.",
         "warning",
     )
 

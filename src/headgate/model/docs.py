@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from headgate.model.describe import (
     condition_suffix,
     describe_alternative,
+    describe_creator_role,
     describe_custom_roles,
     describe_relation_role,
     describe_spread,
@@ -30,7 +31,7 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 def model_page(model: Model) -> str:
     """Return the model as a page in Markdown."""
     parts = (
-        _head, _types, _switches, _roles, _matrix, _members, _spread, _render_derived, _needs, _parameters, _assign, _standing,
+        _head, _types, _switches, _roles, _matrix, _members, _spread, _render_derived, _needs, _verbs, _parameters, _assign, _standing,
         _automatic, _bridges, _discover)  # fmt: skip
     return "\n".join(line for part in parts for line in part(model)).rstrip() + "\n"
 
@@ -86,7 +87,11 @@ def _types(model: Model) -> Iterator[str]:
             each.word,
             f"`{each.name}`",
             join_names([model.local_name(parent) for parent in each.parents]) if each.parents else "-",
-            "created with its parent" if each.implicit else "",
+            join_names(
+                [*(["created with its parent"] if each.implicit else []), *(["own type"] if each.is_own else [])]
+            )
+            if each.implicit or each.is_own
+            else "",
         )
         for each in model.types.values()
     ]
@@ -108,7 +113,7 @@ def _switches(model: Model) -> Iterator[str]:
     rows = [
         (
             f"`{each.name}`",
-            model.local_name(each.on),
+            type_words(model, each.on),
             join_names([f"`{value}`" for value in each.values]),
             f"`{each.default}`",
         )
@@ -130,6 +135,10 @@ def _roles(model: Model) -> Iterator[str]:
         for each in model.roles.values()
     ]
     yield from _table(("role", "assigned on", "to", "includes", "counts only while"), rows)
+    single = [each.name for each in model.roles.values() if each.single]
+    if single:
+        yield f"Of {roles(single, model)} there is one holder on a resource: an assignment to another subject takes the role from it."
+        yield ""
     if any(each.when for each in model.roles.values()):
         yield from ("The condition of a role is read on the resource where the role is assigned.", "")
     if model.custom_roles:
@@ -178,10 +187,16 @@ def _members(model: Model) -> Iterator[str]:
     if "group" in model.types:
         group = model.local_name("group")
         yield f"- A member of a {group} also has the roles that are assigned to the {group}."
-    if model.members:
-        types = " or ".join(model.local_name(each) for each in model.types if each in model.members)
+    direct = [model.local_name(each) for each, rule in model.members.items() if not rule.is_nested]
+    if direct:
+        types = " or ".join(direct)
         yield f"- A principal with any role on a {types}, assigned directly or through a group, is a member of that {types},"
         yield f"  and also has the roles that are assigned to the {types}. This is one step: the members of a member are not members."
+    for type, rule in model.members.items():
+        if rule.is_nested:
+            word = model.local_name(type)
+            yield f"- A subject with one of {roles(rule.roles, model)} on a {word} is a member of that {word}, and also has the roles"
+            yield f"  that are assigned to the {word}, and to everything of which the {word} is a member, at any depth."
     if not (model.members or "group" in model.types):
         yield "None."
     yield ""
@@ -201,7 +216,7 @@ def _spread(model: Model) -> Iterator[str]:
         yield f"A resource is also below the resources that its relation {_either(model.lineage)} names."
         yield ""
     if any(rule.when for rule in model.spread):
-        yield from ("The condition of a rule is read on the resource that the rule reaches.", "")
+        yield from ("A condition after `while` is read on the resource that the rule reaches.", "")
     yield from _diagram(model)
     yield "Assignments have no other effect, and a role that a rule gives does not spread again."
     yield ""
@@ -255,6 +270,13 @@ def _needs(model: Model) -> Iterator[str]:
     yield from _table(("action", "requires"), rows)
 
 
+def _verbs(model: Model) -> Iterator[str]:
+    if model.verbs:
+        yield from ("## Own verbs", "", "Verbs that the model adds to those of Headgate:", "")
+        rows = [(model.local_name(type), _code(verbs)) for type, verbs in model.verbs.items()]
+        yield from _table(("type", "verbs"), rows)
+
+
 def _parameters(model: Model) -> Iterator[str]:
     if model.parameters:
         yield from (
@@ -286,9 +308,7 @@ def _standing(model: Model) -> Iterator[str]:
 
 def _automatic(model: Model) -> Iterator[str]:
     yield from ("## Automatic assignments", "")
-    yield from (
-        f"- {type_words(model, each.types)}: its creator is assigned `{each.role}` on it" for each in model.creators
-    )
+    yield from (f"- {describe_creator_role(each, model)}" for each in model.creators)
     if model.newcomer:
         organization = model.local_name("organization")
         yield f"- a user who joins without an invitation is assigned `{model.newcomer}` on the {organization}"

@@ -14,6 +14,7 @@ from headgate.model.model import Model
 from headgate.model.parse_model import read_language, read_model
 from headgate.model.reader import Reader
 from headgate.model.vocabulary import Vocabulary
+from headgate.model.word_lists import expand_lists
 from headgate.model.yaml_parser import parse_yaml
 
 
@@ -42,8 +43,11 @@ def _read(text: str, actions: Vocabulary, report: DiagnosticReport, conditions: 
     if document is None or report.has_errors:
         return None
     read_language(document, report)
+    document = expand_lists(document, report)
+    if report.has_errors:
+        return None
     hash = hashlib.sha256(text.encode()).hexdigest()
     model = read_model(document, Reader(report), actions, conditions, hash)
     if model is not None and not report.has_errors:
-        check(model, document, actions, report)
+        check(model, document, actions.of_model(model), report)
     return model

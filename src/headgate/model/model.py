@@ -10,6 +10,7 @@ class Type:
 
     An `implicit` type has one resource under each parent, created together with the parent; users of the model need
     not know it. `attributes` and `relations` are those that the model declares besides the vocabulary's.
+    An own type is defined by the model: no type of the vocabulary has its name.
     """
 
     name: str
@@ -18,14 +19,15 @@ class Type:
     implicit: bool = False
     attributes: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting: the type on which it is set, its values, and its default."""
+    """A setting: the types on which it is set, its values, and its default."""
 
     name: str
-    on: str
+    on: tuple[str, ...]
     values: tuple[str, ...]
     default: str
 
@@ -34,8 +36,9 @@ class Setting:
 class Condition:
     """One condition of a `when`: an operand compared with values, or a condition with a name.
 
-    `root` is `setting`, `self`, `parent`, `with` or `named`. A `named` condition has no values; any other holds if the
-    operand is one of `values`. `negated` inverts it. A missing operand equals none of the values.
+    `root` is `setting`, `any_setting`, `self`, `parent`, `with` or `named`. A `named` condition has no values; any other holds
+    if the operand is one of `values`. `negated` inverts it. A missing operand equals none of the values. The operand of
+    `any_setting` are the values that the resource and all its ancestors have.
     """
 
     root: str
@@ -43,6 +46,9 @@ class Condition:
     values: tuple[str, ...] = ()
     negated: bool = False
 
+
+SETTING_ROOTS = ("setting", "any_setting")
+"""The roots of conditions on settings."""
 
 When = tuple[Condition, ...]
 """Conditions that must all hold; an empty tuple always holds."""
@@ -52,7 +58,8 @@ When = tuple[Condition, ...]
 class Role:
     """A named set of actions, with the types in `on` and the kinds of subject in `to` for which it may be assigned.
 
-    An assignment of it counts only while `when` holds. `closure` are the roles it includes, also indirectly, and
+    An assignment of it counts only while `when` holds. A `single` role has one holder on a resource: assigning it to another
+    subject takes it from the former holder. `closure` are the roles it includes, also indirectly, and
     itself. `own` are its own actions, `actions` those of the whole closure.
     """
 
@@ -63,6 +70,7 @@ class Role:
     own: frozenset[str]
     actions: frozenset[str]
     when: When = ()
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +92,10 @@ class CustomRoles:
 class PropagationRule:
     """Propagation: an assignment of one of `roles` on a type in `origin` also gives `role` elsewhere (None: the same role).
 
-    With `up`, it acts on the nearest resource of that type among the origin and its ancestors, and with `within` also
-    on everything below that resource. Without `up`, it acts on everything below the origin; with `along`, instead on
+    With `up`, it acts on the nearest resource of that type among the origin and its ancestors (with `every`: on all of
+    them), and with `within` also on everything below such a resource. Without `up`, it acts on everything below the origin; with `along`, instead on
     the resources whose relation of that name leads to the origin or to a resource below it. In all cases it acts only
-    on types in `to` (None: all).
+    on types in `to` (None: all). The reached resource must meet `when`, the origin `when_from`.
     """
 
     roles: frozenset[str]
@@ -98,6 +106,8 @@ class PropagationRule:
     to: frozenset[str] | None = None
     role: str | None = None
     when: When = ()
+    every: bool = False
+    when_from: When = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +146,15 @@ class RequiredRole:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One alternative of an action's requirements: all its conditions and roles are required."""
+    """One alternative of an action's requirements: all its conditions and roles are required.
+
+    With `each`, the caller also needs, for each word of that parameter of the question, a role that gives the verb of this
+    name on the resource. There must be at least one word.
+    """
 
     when: When
     roles: tuple[RequiredRole, ...]
+    each: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +163,8 @@ class AssignRule:
 
     A caller must hold one of the roles in `holder` on the resource (if there are any), one in `on_subject` on the
     subject itself (if there are any), and every role of `needs`. With `custom`, the rule also covers the roles that the
-    organization defined.
+    organization defined. With `same`, the subject must be a resource below the same nearest resource of that type as the
+    resource of the assignment.
     """
 
     holder: tuple[str, ...]
@@ -160,6 +176,18 @@ class AssignRule:
     verbs: frozenset[str]
     when: When = ()
     needs: tuple[RequiredRole, ...] = ()
+    same: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRoles:
+    """The roles that make the subject of an assignment a member; all those that include a named one are among them.
+
+    Without `is_nested`, a team is no member: only principals and groups are, as in `members: [team]`.
+    """
+
+    roles: frozenset[str]
+    is_nested: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +205,15 @@ class MembershipRequirement:
 
 @dataclass(frozen=True, slots=True)
 class CreatorRole:
-    """The creator of a resource of one of the types is assigned the role on it."""
+    """The creator of a resource of one of the types is assigned the role on it.
+
+    With `future`, the subjects that are assigned this role above are assigned `role` instead: on the nearest resource above
+    the new one on which any subject is assigned `future`.
+    """
 
     types: frozenset[str]
     role: str
+    future: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +229,13 @@ class BridgeGrant:
 class Model:
     """An access model, identified by its name and the hash of its source.
 
-    A subject with any role on a resource of a type in `members` is a member of it and also gets the assignments that
-    the resource has as a subject. `scopes` states the roles that a new service principal of a scope is assigned, by
+    A subject with one of the roles that `members` names for the type of a resource is a member of it and also gets the
+    assignments that the resource has as a subject. `scopes` states the roles that a new service principal of a scope is assigned, by
     the type of the resource. `newcomer` is the role of a user who joins without an invitation. `discover` is the verb
     that decides whether a caller may know that a resource exists; None: any action on it decides. `lineage` are
     relations along which roles come down as from a parent. `parameters` are, by action, those that the organization's own
-    policy enforcement points pass with a question, besides the vocabulary's.
+    policy enforcement points pass with a question, besides the vocabulary's. `verbs` are, by type, the verbs that the model
+    adds to the vocabulary.
     """
 
     name: str
@@ -222,9 +256,10 @@ class Model:
     newcomer: str | None = None
     discover: str | None = None
     bridges: tuple[BridgeGrant, ...] = ()
-    members: frozenset[str] = frozenset()
+    members: Mapping[str, MemberRoles] = field(default_factory=dict[str, MemberRoles])
     scopes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    verbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def roles_granting(self, action: str) -> tuple[str, ...]:
         """Return the roles that give the action, weakest (fewest actions) first."""

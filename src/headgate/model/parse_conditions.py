@@ -3,12 +3,14 @@
 condition = [ "not" ] NAME
           | operand ( "is" | "is not" ) value
           | operand ( "in" | "not in" ) value { value }
+          | ( "any" | "no" ) "setting." NAME ( "is" value | "in" value { value } )
 operand   = ( "setting." | "self." | "parent." | "with." ) NAME
 value     = WORD | "'" words with spaces "'"
 """
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import Condition, Setting, When
@@ -55,18 +57,25 @@ def _term(
             return Condition(
                 "named", read.known_name(words[-1], conditions, DiagnosticCode.UNKNOWN_CONDITION), (), len(words) > 1
             )
-        case [_, "is", "not", _]:
+        case ["any" | "no" as amount, operand, "is", _] | ["any" | "no" as amount, operand, "in", _, *_] if (
+            operand.startswith("setting.")
+        ):
+            return _any_setting(read, words[1], words[3:], settings, amount)
+        case [_, "is", "not", _] | [_, "not", "in", _, *_]:
             return _compared(read, words[0], words[3:], settings, negated=True)
-        case [_, "is", _]:
-            return _compared(read, words[0], words[2:], settings)
-        case [_, "not", "in", _, *_]:
-            return _compared(read, words[0], words[3:], settings, negated=True)
-        case [_, "in", _, *_]:
+        case [_, "is", _] | [_, "in", _, *_]:
             return _compared(read, words[0], words[2:], settings)
         case _:
             forms = "write `NAME`, `OPERAND is VALUE` or `OPERAND in VALUES`, or one of these with `not`"
             read.report.add(DiagnosticCode.NO_TERM, text, forms, word=text.value)
             return None
+
+
+def _any_setting(
+    read: Reader, operand: ScalarNode, written: Sequence[ScalarNode], settings: Mapping[str, Setting], amount: str
+) -> Condition | None:
+    found = _compared(read, operand, written, settings, negated=amount == "no")
+    return replace(found, root="any_setting") if found else None
 
 
 def is_above_parent(place: str) -> bool:

@@ -14,7 +14,7 @@ from headgate.model.parse_rules import RuleParser
 from headgate.model.reader import Reader, Value
 from headgate.model.suggestions import for_type
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_parser import MapNode, Node, ScalarNode
+from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 DEPLOYMENT = "deployment"
 """The type above every organization; a model lists it only if it has actions or roles there."""
@@ -32,7 +32,7 @@ MOST_ENTRIES = {"roles": 500, "settings": 200}
 _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
     "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
-    "newcomer", "discover", "bridges", "members", "scopes", "parameters", "language",
+    "newcomer", "discover", "bridges", "members", "scopes", "parameters", "language", "verbs",
 )  # fmt: skip
 
 
@@ -60,7 +60,9 @@ def read_model(
     types = dict(_types(read, parts["types"], vocabulary))
     settings = dict(_settings(read, parts.get("settings"), types))
     roles = tuple(key.value for key, _ in read.entries(parts["roles"]))
-    return RuleParser(read, parts, vocabulary, conditions, types, settings, roles).parse(hash)
+    verbs = dict(_verbs(read, parts.get("verbs"), types, vocabulary))
+    own = vocabulary.extend(types, settings, verbs)
+    return RuleParser(read, parts, own, conditions, types, settings, verbs, roles).parse(hash)
 
 
 def _has_too_many(read: Reader, parts: Mapping[str, Node]) -> bool:
@@ -81,33 +83,56 @@ def _is_stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:
 
 
 def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
-    stated = [_parse_stated_type(read, key, vocabulary) for key, _ in read.entries(value)]
+    stated = [_parse_stated_type(read, key, body, vocabulary) for key, body in read.entries(value)]
     for name, (key, body) in zip(stated, read.entries(value), strict=True):
         if not name:
             continue
-        fields = read.fields(body, ("under",), ("as", "implicit", "attributes", "relations"))
+        fields = read.fields(body, ("under",), ("as", "implicit", "attributes", "relations", "own"))
         above = (*stated, DEPLOYMENT)
         parents = read.known_names(
             read.words(fields.get("under")), above, DiagnosticCode.UNKNOWN_TYPE, otherwise=for_type(vocabulary, above)
         )
         word = read.name(fields.get("as")) or key.value
-        own = [tuple(read.name(each) for each in read.words(fields.get(key))) for key in ("attributes", "relations")]
-        yield name, Type(name, word, parents, read.flag(fields.get("implicit")), *own)
+        attributes, relations = (
+            tuple(read.name(each) for each in read.words(fields.get(key))) for key in ("attributes", "relations")
+        )
+        is_implicit, is_own = (read.flag(fields.get(key)) for key in ("implicit", "own"))
+        yield name, Type(name, word, parents, is_implicit, attributes, relations, is_own)
 
 
-def _parse_stated_type(read: Reader, key: ScalarNode, vocabulary: Vocabulary) -> str:
-    """Return the type; for an unknown one, the type probably meant, so that one slip is one diagnostic."""
+def _parse_stated_type(read: Reader, key: ScalarNode, body: Node, vocabulary: Vocabulary) -> str:
+    """Return the type; for an unknown one that is no own type, the type probably meant, so that one slip is one diagnostic."""
     types = vocabulary.types
-    if key.value in types:
-        return key.value
+    is_own = isinstance(body, MapNode) and any(name.value == "own" for name, _ in body.entries)
+    if key.value in types and is_own:
+        read.report.add(DiagnosticCode.OWN_TYPE_EXISTS, key, type=key.value)
+    if key.value in types or is_own:
+        return key.value if key.value in types else read.name(key)
     otherwise = for_type(vocabulary, types)(key.value)
     return read.report.unknown(DiagnosticCode.UNKNOWN_TYPE, key, key.value, types, otherwise=otherwise)
+
+
+def _verbs(
+    read: Reader, value: Value, types: Collection[str], vocabulary: Vocabulary
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the verbs that the model adds, by type."""
+    for key, words in read.entries(value, "table: [tag]"):
+        verbs = tuple(read.name(word) for word in read.non_empty_list({key.value: words}, key.value))
+        for type in read.known_names(read.name_list(key), types, DiagnosticCode.UNKNOWN_TYPE):
+            for word in read.items(words):
+                action = f"{type}.{word.value}" if isinstance(word, ScalarNode) else ""
+                if action in vocabulary:
+                    verb = action.partition(".")[2]
+                    read.report.add(DiagnosticCode.OWN_VERB_EXISTS, word, action=action, verb=verb)
+            yield type, verbs
 
 
 def _settings(read: Reader, value: Value, types: Collection[str]) -> Iterator[tuple[str, Setting]]:
     for key, body in read.entries(value):
         fields = read.fields(body, ("on", "values", "default"))
-        on = read.known_name(fields.get("on"), types, DiagnosticCode.UNKNOWN_TYPE)
+        stated = fields.get("on")
+        places = read.non_empty_list(fields, "on") if isinstance(stated, ListNode) else read.word(stated)
+        on = read.known_names(places, types, DiagnosticCode.UNKNOWN_TYPE)
         values = tuple(word.value for word in read.non_empty_list(fields, "values"))
         default = read.known_name(fields.get("default"), values, DiagnosticCode.UNKNOWN_VALUE) if values else ""
         yield read.name(key), Setting(key.value, on, values, default)

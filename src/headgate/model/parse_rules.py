@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import most_similar
@@ -11,6 +11,7 @@ from headgate.model.model import (
     BridgeGrant,
     CreatorRole,
     CustomRoles,
+    MemberRoles,
     MembershipRequirement,
     Model,
     PropagationRule,
@@ -30,7 +31,7 @@ from headgate.model.vocabulary import ASSIGNMENT, Vocabulary
 from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
-"""Kinds of subject that a role can be assigned to."""
+"""Kinds of subject that a role can be assigned to, besides the own types of a model."""
 
 VERBS = ("add", "remove", "change")
 """The operations on an assignment."""
@@ -39,6 +40,8 @@ _NEAR_VERB = 0.8
 """The similarity from which a verb counts as a misspelling: `delete` is not meant to be `delete_rows`."""
 
 _PLACES = "write `self`, `parent`, `self.RELATION`, `parent.RELATION` or `with.PARAMETER`"
+_PARAMETER = re.compile(r"with\.(\w+)")
+_WRITE_PARAMETER = "write `with.PARAMETER`"
 _PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
 
 
@@ -52,18 +55,20 @@ class RuleParser:
     conditions: Collection[str]
     types: Mapping[str, Type]
     settings: Mapping[str, Setting]
+    verbs: Mapping[str, tuple[str, ...]]
     roles: Collection[str]
 
     def parse(self, hash: str) -> Model:
         """Return the model; `hash` is the SHA-256 hash of its document."""
         read, parts = self.read, self.parts
+        roles = self._closed(dict(self._role(key, body) for key, body in read.entries(parts["roles"])))
         return Model(
             name=read.name(parts.get("model")),
             version=read.number(parts.get("version")),
             hash=hash,
             types=self.types,
             settings=self.settings,
-            roles=self._closed(dict(self._role(key, body) for key, body in read.entries(parts["roles"]))),
+            roles=roles,
             spread=tuple(self._spread(each) for each in self._rows("spread")),
             derived=dict(self._derived()),
             needs=dict(self._needs()),
@@ -76,35 +81,33 @@ class RuleParser:
             newcomer=self._role_name(parts.get("newcomer")) or None,
             discover=read.name(parts.get("discover")) or None,
             bridges=tuple(self._bridge(each) for each in self._rows("bridges")),
-            members=self._types(parts, "members"),
+            members=self._members(parts.get("members"), roles),
             scopes=dict(self._scopes()),
             parameters=dict(self._parameters()),
+            verbs=self.verbs,
         )
 
     def _rows(self, section: str) -> tuple[Node, ...]:
         return self.read.items(self.parts.get(section))
 
     def _role(self, key: ScalarNode, body: Node) -> tuple[str, Role]:
-        fields = self.read.fields(body, ("on",), ("to", "when", "includes", "actions"))
+        fields = self.read.fields(body, ("on",), ("to", "when", "includes", "actions", "single"))
         on = self._known_types(self.read.words(fields.get("on")))
         includes = frozenset(self._roles(fields, "includes"))
         own = self._actions(fields.get("actions"))
         name = self.read.name(key, role=True)
-        return name, Role(name, on, self._kinds(fields), includes, own, own, self._when(fields))
+        single = self.read.flag(fields.get("single"))
+        return name, Role(name, on, self._kinds(fields), includes, own, own, self._when(fields), single)
 
     @staticmethod
     def _closed(roles: Mapping[str, Role]) -> Mapping[str, Role]:
         """Return the roles with everything they include, also indirectly, and all its actions; so far each has its own only."""
         closures = {name: _closure(name, roles) for name in roles}
         return {
-            name: Role(
-                name,
-                role.on,
-                role.to,
-                closures[name],
-                role.own,
-                frozenset[str]().union(*(roles[each].own for each in closures[name])),
-                role.when,
+            name: replace(
+                role,
+                closure=closures[name],
+                actions=frozenset[str]().union(*(roles[each].own for each in closures[name])),
             )
             for name, role in roles.items()
         }
@@ -122,9 +125,12 @@ class RuleParser:
         )
 
     def _spread(self, value: Node) -> PropagationRule:
-        fields = self.read.fields(value, ("roles", "from"), ("up", "within", "along", "to", "as", "when"))
-        if "within" in fields and "up" not in fields:
-            self.read.report.add(DiagnosticCode.WITHIN_WHAT, fields["within"])
+        fields = self.read.fields(
+            value, ("roles", "from"), ("up", "every", "within", "along", "to", "as", "when", "when_from")
+        )
+        for key in ("within", "every"):
+            if key in fields and "up" not in fields:
+                self.read.report.add(DiagnosticCode.WITHIN_WHAT, fields[key], key=key)
         if "along" in fields and "up" in fields:
             self.read.report.add(DiagnosticCode.UP_ALONG, fields["along"])
         return PropagationRule(
@@ -136,6 +142,8 @@ class RuleParser:
             to=self._types(fields, "to") if "to" in fields else None,
             role=self._role_name(fields.get("as")) or None,
             when=self._when(fields),
+            every=self.read.flag(fields.get("every")),
+            when_from=self._when(fields, "when_from"),
         )
 
     def _parse_relation_role(self, value: Node) -> RelationRole:
@@ -185,12 +193,22 @@ class RuleParser:
         return ""
 
     def _alternative(self, action: str, value: Node) -> Requirement:
-        fields = self.read.fields(value, (), ("when", "roles"))
+        fields = self.read.fields(value, (), ("when", "roles", "each"))
         roles = self._places(fields.get("roles"))
         when = self._when(fields)
-        if isinstance(value, MapNode) and not roles and not when and not self.read.report.has_errors:
+        each = self._parameter(fields.get("each"))
+        if isinstance(value, MapNode) and not (roles or when or each) and not self.read.report.has_errors:
             self.read.report.add(DiagnosticCode.NEEDS_NOTHING, value, action=action)
-        return Requirement(when, roles)
+        return Requirement(when, roles, each or None)
+
+    def _parameter(self, value: Value) -> str:
+        """Return the name of a parameter, written `with.NAME`; empty if there is none."""
+        for word in self.read.word(value):
+            found = _PARAMETER.fullmatch(word.value)
+            if found:
+                return found[1]
+            self.read.report.unknown(DiagnosticCode.UNKNOWN_PLACE, word, word.value, (), otherwise=_WRITE_PARAMETER)
+        return ""
 
     def _places(self, value: Value) -> tuple[RequiredRole, ...]:
         """Return the roles required at places; at each place a role, or a list of roles that are all required."""
@@ -214,7 +232,7 @@ class RuleParser:
             yield RequiredRole(start or given, relation or parameter, name, bool(each))
 
     def _assign(self, value: Node) -> AssignRule:
-        optional = ("holder", "on_subject", "needs", "to", "verbs", "when", "custom")
+        optional = ("holder", "on_subject", "needs", "to", "verbs", "when", "custom", "same")
         fields = self.read.fields(value, ("roles", "on"), optional)
         custom = self.read.flag(fields.get("custom"))
         if len(fields) == len(self.read.entries(value)) and not fields.keys() & {"holder", "on_subject"}:
@@ -229,6 +247,7 @@ class RuleParser:
             verbs=self._verbs(fields),
             when=self._when(fields),
             needs=self._places(fields.get("needs")),
+            same=self._type(fields.get("same")) or None,
         )
 
     def _role_or_roles(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
@@ -254,8 +273,9 @@ class RuleParser:
         )
 
     def _creator(self, value: Node) -> CreatorRole:
-        fields = self.read.fields(value, ("types", "role"))
-        return CreatorRole(self._types(fields, "types"), self._role_name(fields.get("role")))
+        fields = self.read.fields(value, ("types", "role"), ("future",))
+        future = self._role_name(fields.get("future")) or None
+        return CreatorRole(self._types(fields, "types"), self._role_name(fields.get("role")), future)
 
     def _bridge(self, value: Node) -> BridgeGrant:
         fields = self.read.fields(value, ("role", "relation", "actions"))
@@ -292,15 +312,29 @@ class RuleParser:
     def _kinds(self, fields: Mapping[str, Node], key: str = "to") -> frozenset[str]:
         if key not in fields:
             return frozenset(SUBJECT_KINDS)
+        known = (*SUBJECT_KINDS, *(name for name, type in self.types.items() if type.is_own))
         return frozenset(
-            self.read.known_names(self.read.non_empty_list(fields, key), SUBJECT_KINDS, DiagnosticCode.UNKNOWN_KIND)
+            self.read.known_names(self.read.non_empty_list(fields, key), known, DiagnosticCode.UNKNOWN_KIND)
         )
 
     def _relations(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
         return tuple(self.read.name(word) for word in self.read.non_empty_list(fields, key))
 
-    def _when(self, fields: Mapping[str, Node]) -> When:
-        return read_when(self.read, fields["when"], self.settings, self.conditions) if "when" in fields else ()
+    def _when(self, fields: Mapping[str, Node], key: str = "when") -> When:
+        return read_when(self.read, fields[key], self.settings, self.conditions) if key in fields else ()
+
+    def _members(self, value: Value, roles: Mapping[str, Role]) -> Mapping[str, MemberRoles]:
+        """Return the roles that make members, by type; a list of types stands for all roles, and has no nested members."""
+        if not isinstance(value, MapNode):
+            every = MemberRoles(frozenset(roles), is_nested=False)
+            named = self._types(self.parts, "members")
+            return {type: every for type in self.types if type in named}
+        bodies = {key.value: body for key, body in value.entries}
+        named = {type: self._roles(bodies, type) for key, _ in value.entries for type in self._known_types((key,))}
+        return {
+            type: MemberRoles(frozenset(name for name in roles if roles[name].closure & set(names)), is_nested=True)
+            for type, names in named.items()
+        }
 
     def _parameters(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         for key, words in self.read.entries(self.parts.get("parameters"), "table.select: [purpose]"):

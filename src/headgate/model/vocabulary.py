@@ -1,6 +1,6 @@
 """The vocabulary of actions, the types of the tree and lists of types, read from `actions.yaml`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -8,18 +8,21 @@ from typing_extensions import override
 from headgate.model.declared_names import BLOCKS, DeclaredNames, read_names
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
+from headgate.model.model import Model, Setting, Type
 from headgate.model.reader import Reader
 from headgate.model.yaml_parser import ListNode, Node, ScalarNode, parse_yaml
 
 ASSIGNMENT = "assignment"
-"""The block of the actions that assign roles; they apply to every type of `types_with_assignments`."""
+"""The block of the actions that assign roles; they apply to every type."""
+
+OWN_TYPE_VERBS = ("describe", "edit", "delete")
+"""The verbs of every type that a model defines: those that the commands for all resources ask about."""
 
 _SPARK = "spark"
 _NOT_HERE = "-"
-_TYPES_WITH_ASSIGNMENTS = "types_with_assignments"
 _PIPELINE_KINDS = "pipeline_kinds"
 _MODELS = "models"
-_LISTS = (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS, _MODELS, *BLOCKS)
+_LISTS = (_PIPELINE_KINDS, _MODELS, *BLOCKS)
 """The blocks of the vocabulary that are not the actions of types."""
 
 
@@ -72,6 +75,34 @@ class Vocabulary(Mapping[str, Action]):
         """Return the names of a type's own actions."""
         return tuple(name for name in self._actions if name.partition(".")[0] == type)
 
+    def extend(
+        self, types: Mapping[str, Type], settings: Mapping[str, Setting], verbs: Mapping[str, Collection[str]]
+    ) -> "Vocabulary":
+        """Return the vocabulary of a model: with its own types and verbs, and the actions that follow from its types.
+
+        `create_TYPE` is an action on each type that may be its parent, `set_SETTING` one on the type of the setting.
+        """
+        own = tuple(name for name, type in types.items() if type.is_own and name not in self.types)
+        names = [
+            *(f"{type}.{verb}" for type in own for verb in OWN_TYPE_VERBS),
+            *(f"{above}.create_{name}" for name, type in types.items() if not type.implicit for above in type.parents),
+            *(f"{type}.set_{name}" for name, each in settings.items() for type in each.on),
+            *(f"{type}.{verb}" for type, listed in verbs.items() for verb in listed),
+        ]
+        new = {name: Action(name, (name.partition(".")[0],), {}, ()) for name in names if name not in self}
+        all_types = (*self.types, *own)
+        shared = {
+            name: Action(name, all_types, action.names, action.spark)
+            if own and name.startswith(f"{ASSIGNMENT}.")
+            else action
+            for name, action in self._actions.items()
+        }
+        return Vocabulary({**shared, **new}, all_types, self.pipeline_kinds, self.models, self.names)
+
+    def of_model(self, model: Model) -> "Vocabulary":
+        """Return the vocabulary of a model; see `extend`."""
+        return self.extend(model.types, model.settings, model.verbs)
+
 
 def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     """Return the vocabulary.
@@ -83,15 +114,12 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     blocks = {key.value: (key, body) for key, body in read.entries(parse_yaml(text, report))}
     lists = {name: blocks.pop(name)[1] for name in _LISTS if name in blocks}
     types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
-    with_assignments, pipeline_kinds = (
-        read.known_names(read.words(lists.get(name)), types, DiagnosticCode.UNKNOWN_TYPE)
-        for name in (_TYPES_WITH_ASSIGNMENTS, _PIPELINE_KINDS)
-    )
+    pipeline_kinds = read.known_names(read.words(lists.get(_PIPELINE_KINDS)), types, DiagnosticCode.UNKNOWN_TYPE)
     actions: dict[str, Action] = {}
     models = tuple(word.value for word in read.words(lists.get(_MODELS)))
     for key, body in blocks.values():
         for type in read.name_list(key):
-            on = with_assignments if type.value == ASSIGNMENT else (type.value,)
+            on = tuple(dict.fromkeys(types)) if type.value == ASSIGNMENT else (type.value,)
             for action in _read_block(read, type, body, on, models):
                 if action.name in actions:
                     read.report.add(DiagnosticCode.KEY_TWICE, type, key=action.name)

@@ -132,7 +132,7 @@ def test_the_weakest_fix_is_no_stronger_than_any_single_sufficient_assignment(
     # A role that spreads up, or that comes with membership in a team, is no fix: it would grant more than the question
     # needs.
     models = {
-        name: replace(model, spread=tuple(rule for rule in model.spread if not rule.up), members=frozenset())
+        name: replace(model, spread=tuple(rule for rule in model.spread if not rule.up), members={})
         for name, model in models.items()
     }
     answers = Reference(models, state_with_a_boss(batches, models))

@@ -1,6 +1,7 @@
 """`headgate access`: questions about access, which the server answers."""
 
 import sys
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -191,7 +192,8 @@ def _require_fitting(action: str, resource: str) -> None:
     from headgate.control.kernel.vocabulary import shipped_vocabulary
 
     _require_known(action)
-    types, found = shipped_vocabulary()[action].on, _type(resource)
+    known, found = shipped_vocabulary().get(action), _type(resource)
+    types = known.on if known else (action.partition(".")[0],)
     if found is not None and found not in types:
         raise ApiError(
             f"`{action}` is an action on the type {' or '.join(types)}, but `{resource}` has the type {found}; choose another action or resource"
@@ -199,12 +201,19 @@ def _require_fitting(action: str, resource: str) -> None:
 
 
 def _require_known(action: str) -> None:
-    """Raise `ApiError` for an action that does not exist."""
+    """Raise `ApiError` for an action that neither the vocabulary nor a model in force has."""
     from headgate.control.kernel.vocabulary import describe_unknown_action
 
     unknown = describe_unknown_action(action)
-    if unknown:
+    if unknown and not any(action in actions for actions in _list_actions_in_force(action.partition(".")[0])):
         raise ApiError(unknown)
+
+
+def _list_actions_in_force(type: str) -> Iterator[Collection[str]]:
+    """Yield the actions on a type under each model that is in force."""
+    for each in every("/models"):
+        if each["in_force"]:
+            yield send_request("GET", api_path("models", str(each["name"])))["matrix"].get(type, {})
 
 
 def _type(resource: str) -> str | None:

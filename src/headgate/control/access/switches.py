@@ -27,9 +27,9 @@ class ChangeSetting:
         about = OperationPlace(place, given={"mode": (self.value,)})
         view.require_operation(self.name, {"resource": about}, setting=self.setting)
         known = [setting for model in view.models.values() if (setting := model.settings.get(self.setting))]
-        if not any(setting.on == place.type for setting in known):
+        if not any(place.type in setting.on for setting in known):
             names = {
-                name for model in view.models.values() for name, each in model.settings.items() if each.on == place.type
+                name for model in view.models.values() for name, each in model.settings.items() if place.type in each.on
             }
             raise InvalidError(
                 f"the type `{place.type}` has no setting `{self.setting}`; its settings are {', '.join(sorted(names)) or 'none'}"

@@ -49,7 +49,7 @@ class FileRequest:
             )
         if not self.purpose.strip():
             raise InvalidError("the purpose of the access request is empty; give it in `purpose`")
-        unknown = describe_unknown_action(self.action)
+        unknown = describe_unknown_action(self.action, view.models.values())
         if unknown:
             raise InvalidError(unknown)
         view.free_id(self.request)
@@ -169,9 +169,11 @@ def _is_only_for(author: PrincipalId, fix: Fix) -> bool:
 def _assignable(view: CommandContext, request: RequestId, fix: Fix) -> Iterator[RoleAssigned]:
     for needed in fix.assignments:
         place = view.target(needed.resource)
-        model = view.model_for(place.type, place.id).name
-        given = RoleAssigned(fix.subject, needed.role, place.id, model, view.actor, reason=request)
-        if _may_assign(view, given):
+        model = view.model_for(place.type, place.id)
+        given = RoleAssigned(fix.subject, needed.role, place.id, model.name, view.actor, reason=request)
+        role = model.roles.get(needed.role)
+        # An approval takes no role from its single holder.
+        if not (role and role.single) and _may_assign(view, given):
             yield given
             view = view.with_changes(given)
 

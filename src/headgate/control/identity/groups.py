@@ -35,7 +35,7 @@ class CreateGroup:
                 "the attributes of a group, such as its manager, are set by Headgate itself; leave `attributes` out"
             )
         place = ResourceId(self.group)
-        given = creator_assignments(view, place, _TYPE, view.model_for(_TYPE, view.root))
+        given = creator_assignments(view, place, _TYPE, view.root, view.model_for(_TYPE, view.root))
         created = GroupCreated(self.group, attributes=self.attributes)
         return CommandEffect((created, *given), (DocumentPut(_TYPE, self.group, {"name": self.title}),))
 

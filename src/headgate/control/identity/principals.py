@@ -157,7 +157,7 @@ class CreateServicePrincipal:
             after.require_action("assignment.add", place.id, role=self.role, subject=self.principal)
         roles = self._roles(view, model, place)
         given = (RoleAssigned(self.principal, role, id, model.name, view.actor) for id, role in roles.items())
-        makes = creator_assignments(view, ResourceId(self.principal), _SERVICE, model)
+        makes = creator_assignments(view, ResourceId(self.principal), _SERVICE, place.id, model)
         return CommandEffect((added, *given, *makes), (DocumentPut("principal", self.principal, {"name": self.title}),))
 
     def _roles(self, view: CommandContext, model: Model, place: Resource) -> Mapping[ResourceId, str]:

@@ -1,9 +1,11 @@
 """The shipped vocabulary of actions and types."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
+from headgate.model.model import Model
 from headgate.model.vocabulary import Vocabulary, load_actions
 
 
@@ -13,10 +15,13 @@ def shipped_vocabulary() -> Vocabulary:
     return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
 
 
-def describe_unknown_action(action: str) -> str | None:
-    """Return the error text for a name that is no action of the vocabulary, with the most similar action; None for an action."""
+def describe_unknown_action(action: str, models: Iterable[Model] = ()) -> str | None:
+    """Return the error text for a name that is no action, with the most similar one of the vocabulary.
+
+    None for an action of the vocabulary or of one of the models.
+    """
     known = shipped_vocabulary()
-    if action in known:
+    if action in known or any(action in model.actions_on(action.partition(".")[0]) for model in models):
         return None
     near = get_close_matches(action, known, 1)
     hint = f"did you mean `{near[0]}`?" if near else "`headgate model document actions` lists the actions"

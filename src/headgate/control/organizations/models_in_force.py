@@ -37,7 +37,7 @@ def list_switches(control: Control, caller: Caller, place: Resource) -> Iterator
         if model_has_action(model, seeing):
             control.require(Question(caller, seeing, place.id))
         for setting in model.settings.values():
-            if setting.on == place.type:
+            if place.type in setting.on:
                 yield Switch(model.name, setting, facts.setting(place.id, setting.name) or setting.default)
 
 

@@ -70,6 +70,7 @@ def _list_declared(answers: Answers, action: str, resource: ResourceId) -> tuple
     alternatives = tuple(_alternatives(model, action)) if model else ()
     places = frozenset(each.relation for way in alternatives for each in way.roles if each.root == "with")
     terms = frozenset(term.name for way in alternatives for term in way.when if term.root == "with")
+    terms |= frozenset(way.each for way in alternatives if way.each)
     return frozenset(each for each in places if each), terms | WORDS
 
 

@@ -86,7 +86,7 @@ class CreateResource:
         if self.type == PORT:
             require_adding_access(view.with_changes(created), self.resource, self.attributes, {})
         below = implicit_children(model, self.resource, self.type)
-        return CommandEffect((created, *below, *creator_assignments(view, self.resource, self.type, model)))
+        return CommandEffect((created, *below, *creator_assignments(view, self.resource, self.type, parent.id, model)))
 
     def _list_owners(self, view: CommandContext, parent: Resource) -> tuple[Resource, ...]:
         lineage = view.model_for(self.type, parent.id).lineage

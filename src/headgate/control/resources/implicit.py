@@ -1,10 +1,12 @@
 """Implicit children of a new resource, and the roles that its creator is assigned."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from headgate.control.kernel.command import CommandContext
+from headgate.decision.tree import subject_kind
 from headgate.facts.changes import ResourceCreated, RoleAssigned
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.snapshot import Assignment
 from headgate.model.model import Model
 
 
@@ -17,8 +19,32 @@ def implicit_children(model: Model, parent: ResourceId, type: str) -> Iterator[R
             yield from implicit_children(model, id, each.name)
 
 
-def creator_assignments(view: CommandContext, resource: ResourceId, type: str, model: Model) -> Iterator[RoleAssigned]:
-    """Yield the roles that the creator of a resource is assigned on it; none for the deployment itself."""
-    for creator in model.creators:
-        if view.actor is not None and type in creator.types:
-            yield RoleAssigned(view.actor, creator.role, resource, model.name, view.actor)
+def creator_assignments(
+    view: CommandContext, resource: ResourceId, type: str, parent: ResourceId, model: Model
+) -> Iterator[RoleAssigned]:
+    """Yield the assignments that are made on a new resource: to its creator, and for future grants above it.
+
+    There is no creator if the deployment itself creates the resource. The end of a future grant is also that of its
+    assignments.
+    """
+    for rule in model.creators:
+        if type in rule.types and rule.future:
+            for given in _list_future_grants(view, parent, rule.future, model).values():
+                if subject_kind(view.facts, given.subject) in model.roles[rule.role].to:
+                    yield RoleAssigned(given.subject, rule.role, resource, model.name, given.grantor, given.ends)
+        elif type in rule.types and view.actor is not None:
+            yield RoleAssigned(view.actor, rule.role, resource, model.name, view.actor)
+
+
+def _list_future_grants(
+    view: CommandContext, parent: ResourceId, role: str, model: Model
+) -> Mapping[SubjectId, Assignment]:
+    """Return the assignments of a role that count now on the nearest resource with any, among the parent and those above."""
+    facts = view.facts
+    for place in (parent, *(each.id for each in facts.ancestors(parent))):
+        there = [each for each in facts.list_assigned_on(place) if (each.role, each.model) == (role, model.name)]
+        found = [each for each in there if each.holds_at(view.now)]
+        if found:
+            latest_last = sorted(found, key=lambda each: (each.ends is None, each.ends or 0))
+            return {each.subject: each for each in latest_last}
+    return {}

@@ -138,11 +138,16 @@ def _of_people(step: _Step, who: Collection[PrincipalId]) -> Scope:
 
 
 def _list_held(models: Models, facts: Snapshot, principal: PrincipalId) -> set[tuple[str, ResourceId]]:
-    """Return every role, with its resource, that the principal, its groups and its teams were assigned."""
-    own = {each for subject in (principal, *facts.groups_of(principal)) for each in _list_assigned(facts, subject)}
+    """Return every role, with its resource, that the principal, its groups and its teams, at any depth, were assigned."""
     members = frozenset[str]().union(*(model.members for model in models.values()))
-    teams = {place for _, place in own if place in facts.resources and facts.resources[place].type in members}
-    return own.union(*(_list_assigned(facts, team) for team in teams))
+    found, subjects, seen = set[tuple[str, ResourceId]](), {principal, *facts.groups_of(principal)}, set[SubjectId]()
+    while subjects:
+        held = {each for subject in subjects for each in _list_assigned(facts, subject)}
+        found |= held
+        seen |= subjects
+        teams = {place for _, place in held if place in facts.resources and facts.resources[place].type in members}
+        subjects = teams - seen
+    return found
 
 
 def _list_assigned(facts: Snapshot, subject: SubjectId) -> Iterator[tuple[str, ResourceId]]:

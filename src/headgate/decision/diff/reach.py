@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from headgate.decision.context import Models
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import Condition, Model, PropagationRule, When
+from headgate.model.model import SETTING_ROOTS, Condition, Model, PropagationRule, When
 
 
 def find_reachable_resources(
@@ -24,7 +24,7 @@ def find_reachable_resources(
 
 def is_satisfiable(facts: Snapshot, model: Model, when: When) -> bool:
     """Whether the conditions can hold on any resource, given the values of the settings."""
-    return all(_can_hold(facts, model, term) for term in when if term.root == "setting")
+    return all(_can_hold(facts, model, term) for term in when if term.root in SETTING_ROOTS)
 
 
 def _can_hold(facts: Snapshot, model: Model, term: Condition) -> bool:
@@ -47,7 +47,8 @@ def _spread(
 
 def _up(facts: Snapshot, rule: PropagationRule, starts: Iterable[Resource]) -> set[ResourceId]:
     lines = ((start, *facts.ancestors(start.id)) for start in starts)
-    tops = {each.id for line in lines if (each := next((one for one in line if one.type == rule.up), None))}
+    found = ([each.id for each in line if each.type == rule.up][: None if rule.every else 1] for line in lines)
+    tops = {id for tops in found for id in tops}
     return tops | ({id for top in tops for id in facts.list_below(top)} if rule.within else set[ResourceId]())
 
 

@@ -1,7 +1,8 @@
 """Compilation of models to bit masks: a role is a bit; a principal's holdings at a place, and a requirement, are masks.
 
-There are two kinds of bits. The bit of a role states that the role is assigned at a place. The bit of a rule with `up`
-and a role states that the rule spreads an assignment of the role to the place: it acts there, but spreads no further.
+There are two kinds of bits. The bit of a role states that the role is assigned at a place. The bit of a rule and a role, which
+rules with `up` or `when_from` have, states that the rule spreads an assignment of the role: with `up` to the place, where it acts
+but spreads no further, and else from the place, which meets `when_from`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from itertools import count
 
 from typing_extensions import override
 
-from headgate.model.model import Model, Requirement, When
+from headgate.model.model import SETTING_ROOTS, Model, Requirement, When
 
 SELF, ABOVE, ANCESTOR = ".self", ".above", ".ancestor"
 """The relations of a place to a resource, besides named ones: the resource itself, a place from which roles come down
@@ -20,7 +21,7 @@ to it, an ancestor of it. No named relation has a dot in its name."""
 _KEPT = 64
 """The most sets of models whose compilation is kept; most deployments have one or two."""
 
-_FORESEEN = frozenset(("setting", "self", "parent"))
+_FORESEEN = frozenset((*SETTING_ROOTS, "self", "parent"))
 """The operands of conditions whose value depends on neither the question nor the time."""
 
 
@@ -53,9 +54,14 @@ class CompiledModel:
     def __init__(self, model: Model, bits: Iterator[int]) -> None:
         self.model = model
         self.bit = {role: 1 << next(bits) for role in model.roles}
-        self.rising = tuple((rule, each, each.up) for rule, each in enumerate(model.spread) if each.up)
-        self.raised = {
-            (rule, role): 1 << next(bits) for rule, each, _ in self.rising for role in each.roles & model.roles.keys()
+        self.marking = tuple((rule, each) for rule, each in enumerate(model.spread) if each.up or each.when_from)
+        self.marks = {
+            (rule, role): 1 << next(bits) for rule, each in self.marking for role in each.roles & model.roles.keys()
+        }
+        self.raised = _union(bit for (rule, _), bit in self.marks.items() if model.spread[rule].up)
+        self.joining = {
+            type: (_union(self.bit[role] for role in each.roles), each.is_nested)
+            for type, each in model.members.items()
         }
         self.foreseen = all(term.root in _FORESEEN for when in _list_holding_conditions(model) for term in when)
         self.attributed = any(
@@ -119,9 +125,9 @@ class CompiledModel:
             doing = [role for role in each.roles & self.bit.keys() if (each.role or role) in wanted.holding]
             if each.up:
                 if SELF in related or (each.within and ANCESTOR in related):
-                    yield from (self.raised[rule, role] for role in doing)
+                    yield from (self.marks[rule, role] for role in doing)
             elif origin in each.origin and (each.along or ABOVE) in related:
-                yield from (self.bit[role] for role in doing)
+                yield from (self.marks[rule, role] if each.when_from else self.bit[role] for role in doing)
 
     def _act(self, action: str) -> ActionRequirement:
         giving = self.model.roles_granting(action)
@@ -140,7 +146,7 @@ def _union(masks: Iterator[int]) -> int:
 def _list_holding_conditions(model: Model) -> Iterator[When]:
     """Yield the conditions on which the holdings of a principal depend, for every question."""
     yield from (role.when for role in model.roles.values())
-    yield from (rule.when for rule in model.spread)
+    yield from (when for rule in model.spread for when in (rule.when, rule.when_from))
     if model.custom_roles:
         yield model.custom_roles.when
 
@@ -200,7 +206,7 @@ def _compile(models: Mapping[str, Model]) -> CompiledModels:
         types=frozenset(type for model in models.values() for type in model.types),
         foreseen=all(each.foreseen for each in rules.values()),
         attributed=any(each.attributed for each in rules.values()),
-        raised=_union(bit for each in rules.values() for bit in each.raised.values()),
+        raised=_union(each.raised for each in rules.values()),
         lineage=frozenset(name for model in models.values() for name in model.lineage),
         bridged=frozenset(action for model in models.values() for each in model.bridges for action in each.actions),
         teams=frozenset(type for model in models.values() for type in model.members),

@@ -23,18 +23,24 @@ class Grants(NamedTuple):
     """The assignments of one subject itself, within a span of time.
 
     `masks` are the bits by membership condition. `roles` are the assigned (model, place, role), whether they count or
-    not. `teams` are (model, team) of which the subject is a member and so gets the assignments under the model.
+    not. `teams` are (model, team) of which the subject is a member and so gets the assignments under the model; `outer` are
+    those of which it is a member even if it is a team.
     """
 
     masks: Mapping[MembershipCondition, Masks]
     roles: frozenset[tuple[str, ResourceId, str]]
     teams: frozenset[tuple[str, ResourceId]]
+    outer: frozenset[tuple[str, ResourceId]]
     span: ValidityWindow
 
     def select_by_model(self, model: str) -> "Grants":
         """Return the grants under one model."""
+        if all(condition.model == model for condition in self.masks):
+            return self
         masks = {condition: marks for condition, marks in self.masks.items() if condition.model == model}
-        return Grants(masks, frozenset(each for each in self.roles if each[0] == model), self.teams, self.span)
+        roles = frozenset(each for each in self.roles if each[0] == model)
+        outer = frozenset(each for each in self.outer if each[0] == model)
+        return Grants(masks, roles, self.teams, outer, self.span)
 
 
 class GrantIndex:
@@ -66,7 +72,11 @@ class GrantIndex:
 
     def _read(self, subject: SubjectId, span: ValidityWindow) -> Grants:
         facts, compiled, masks = self._facts, self._compiled, dict[MembershipCondition, Masks]()
-        roles, teams = set[tuple[str, ResourceId, str]](), set[tuple[str, ResourceId]]()
+        roles, teams, outer = (
+            set[tuple[str, ResourceId, str]](),
+            set[tuple[str, ResourceId]](),
+            set[tuple[str, ResourceId]](),
+        )
         for given in facts.assignments.get(subject, NOTHING_HELD).values():
             rules, place = compiled.rules.get(given.model), given.resource
             origin = facts.resources.get(place)
@@ -74,9 +84,10 @@ class GrantIndex:
                 here, raised, condition = self._grounds.get_compiled_role(given, origin)
                 add(masks.setdefault(condition, {}), ((place, here), *raised))
                 roles.add((given.model, place, given.role))
-                if origin.type in rules.model.members:
-                    teams.add((given.model, place))
-        return Grants(masks, frozenset(roles), frozenset(teams), span)
+                joining, is_nested = rules.joining.get(origin.type, (0, False))
+                if here & joining:
+                    (outer if is_nested else teams).add((given.model, place))
+        return Grants(masks, frozenset(roles), frozenset(teams | outer), frozenset(outer), span)
 
 
 def add(at: Masks, marks: Iterable[tuple[ResourceId, int]]) -> None:

@@ -10,7 +10,7 @@ from headgate.decision.engine.position import CompiledRole, MembershipAnchor, Me
 from headgate.decision.engine.positions import PositionIndex
 from headgate.decision.engine.validity import ValidityWindow
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import NO_SUBJECTS, Snapshot
+from headgate.facts.snapshot import NO_SUBJECTS, Assignment, Resource, Snapshot
 
 _MOST = 1 << 13
 """The number of places in each cache; an entry takes about sixty bytes for each principal."""
@@ -139,13 +139,24 @@ class HolderIndex:
         return SubjectMembers(frozenset(each for each, found in members if found and span.exists(found)), span)
 
     def _team(self, subject: SubjectId, model: str, span: ValidityWindow) -> Iterator[Principals]:
-        """Yield the members of the subject, if it is a team whose members get its assignments."""
-        facts, rules, team = self._facts, self._compiled.rules.get(model), ResourceId(subject)
-        if rules and team in facts.resources and facts.resources[team].type in rules.model.members:
-            for each, keys in facts.assignments_on.get(team, NO_SUBJECTS).items():
-                for given in (facts.assignments[each][key] for key in keys):
-                    if given.model == model and span.covers(given):
-                        yield self._members(each, span) - {PrincipalId(subject)}
+        """Yield the members of the subject, if it is a team whose members get its assignments, and those of its member teams."""
+        facts, rules = self._facts, self._compiled.rules.get(model)
+        waiting = [subject] if rules and rules.joining else []
+        seen = {subject}
+        while waiting:
+            team = facts.resources.get(ResourceId(waiting.pop()))
+            joining, is_nested = rules.joining.get(team.type, (0, False)) if rules and team else (0, False)
+            for each, keys in facts.assignments_on.get(team.id, NO_SUBJECTS).items() if team and joining else ():
+                given = (facts.assignments[each][key] for key in keys)
+                if team and any(self._joins(one, model, team, joining, span) for one in given):
+                    yield self._members(each, span) - {PrincipalId(subject)}
+                    if is_nested and each not in seen:
+                        seen.add(each)
+                        waiting.append(each)
+
+    def _joins(self, given: Assignment, model: str, team: Resource, joining: int, span: ValidityWindow) -> bool:
+        counts = given.model == model and span.covers(given)
+        return counts and bool(self._grounds.get_compiled_role(given, team).here & joining)
 
     def _propagated(self, place: ResourceId, now: float) -> ResourceHolders:
         """Return the principals with an assignment below that a rule with `up` spreads to the place."""

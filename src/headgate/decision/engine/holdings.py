@@ -85,18 +85,34 @@ class HoldingsIndex:
     def _at(self, principal: PrincipalId, span: ValidityWindow) -> Masks:
         own = self._granting.of(principal, span)
         groups = tuple(self._granting.of(each, span) for each in self._facts.groups_of(principal))
-        teams = own.teams.union(*(each.teams for each in groups))
-        served = [self._granting.of(team, span).select_by_model(model) for model, team in teams if team != principal]
+        served = self._list_served(principal, own.teams.union(*(each.teams for each in groups)), span)
         kind, parts = subject_kind(self._facts, principal), (own, *groups, *served)
         counting: dict[MembershipCondition, bool] = {}
         at: Masks = {}
-        for masks in (self._together(principal, groups), own.masks, *(each.masks for each in served)):
+        for index, masks in enumerate((self._together(principal, groups), own.masks, *(each.masks for each in served))):
             for condition, marks in masks.items():
                 if condition not in counting:
                     counting[condition] = all(_stands(condition, each, kind, parts) for each in condition.anchors)
-                if counting[condition]:
+                if counting[condition] and index > 1:
+                    add(at, marks.items())  # there may be thousands of teams, so `at` is not copied for each
+                elif counting[condition]:
                     at = join_masks(at, marks)
         return at
+
+    def _list_served(
+        self, principal: PrincipalId, teams: frozenset[tuple[str, ResourceId]], span: ValidityWindow
+    ) -> list[Grants]:
+        """Return the grants of the teams of a principal, and of the teams of which these are members."""
+        seen, found = {*teams}, list[Grants]()
+        waiting = [each for each in teams if each[1] != principal]
+        while waiting:
+            model, team = waiting.pop()
+            grants = self._granting.of(team, span).select_by_model(model)
+            found.append(grants)
+            new = [each for each in grants.outer if each not in seen and each[1] != principal]
+            seen.update(new)
+            waiting.extend(new)
+        return found
 
     def _together(self, principal: PrincipalId, groups: tuple[Grants, ...]) -> Mapping[MembershipCondition, Masks]:
         """Return the joint masks of the principal's groups; they are reused while the groups' grants are the same."""

@@ -1,6 +1,6 @@
 """Cache invalidation: the cached results of an engine that a set of changes may alter."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from headgate.decision.engine.compile import CompiledModels
 from headgate.decision.engine.position import PositionKey
@@ -129,26 +129,42 @@ class Invalidation:
             self._people_of(subject)
 
     def _people_of(self, subject: SubjectId) -> None:
-        """Invalidate the principals of the subject: itself, a group's members, or a team's members."""
+        """Invalidate the principals of the subject: itself, a group's members, or a team's members, at any depth."""
         for facts in self._both:
-            team = facts.assignments_on.get(ResourceId(subject), ()) if self._is_team(ResourceId(subject)) else ()
-            for each in (subject, *team):
+            for each in self._follow(subject, lambda team, facts=facts: facts.assignments_on.get(team, ())):
                 group = facts.groups.get(GroupId(each))
                 people: Collection[PrincipalId] = group.members if group else (PrincipalId(each),)
                 self.everybody = self.everybody or len(people) > _MANY
-                if not self.everybody:
-                    self.people.update(people)
+                if self.everybody:
+                    return
+                self.people.update(people)
+
+    def _follow(self, start: SubjectId, members: Callable[[ResourceId], Iterable[SubjectId]]) -> Iterator[SubjectId]:
+        """Yield the subject, its members if it is a team, and so on; stop, with `everybody`, at too many."""
+        seen, waiting = {start}, [start]
+        while waiting:
+            current = waiting.pop()
+            yield current
+            found = members(ResourceId(current)) if self._is_team(ResourceId(current)) else ()
+            new = [each for each in found if each not in seen]
+            seen.update(new)
+            waiting.extend(new)
+            if len(seen) > _MANY:
+                self.everybody = True
+                return
 
     def _places_of(self, subject: SubjectId) -> None:
         """Invalidate the places where the subject has an assignment; for a place that is a team, also the team's places."""
         for facts in self._both:
-            given = facts.assignments.get(subject, NOTHING_HELD)
-            self.everywhere = self.everywhere or len(given) > _MANY
-            for _, place, _ in () if self.everywhere else given:
-                self._place(place)
-                if self._is_team(place):
-                    for _, served, _ in facts.assignments.get(place, NOTHING_HELD):
-                        self._place(served)
+            seen, waiting = {subject}, [subject]
+            while waiting and not self.everywhere:
+                given = facts.assignments.get(waiting.pop(), NOTHING_HELD)
+                self.everywhere = len(given) > _MANY or len(seen) > _MANY
+                for _, place, _ in () if self.everywhere else given:
+                    self._place(place)
+                    if place not in seen and self._is_team(place):
+                        seen.add(place)
+                        waiting.append(place)
 
     def _place(self, place: ResourceId) -> None:
         self.places.add(place)

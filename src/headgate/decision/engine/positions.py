@@ -21,6 +21,7 @@ from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Assignment, Resource, Snapshot
+from headgate.model.model import PropagationRule
 
 _MOST = 1 << 17
 """The number of positions in the cache, and of resources in `near`; a position takes about two kilobytes."""
@@ -155,11 +156,19 @@ class PositionIndex:
         known = [role for role in roles if role in rules.bit]
         here = sum(rules.bit[role] for role in known)
         raised: list[tuple[ResourceId, int]] = []
-        for index, rule, up in rules.rising:
-            bits = sum(rules.raised[index, role] for role in known if role in rule.roles)
-            if bits and origin.type in rule.origin:
-                if origin.type == up:
+        case = ConditionInput(self._facts, _NO_QUESTION, rules.model, origin, 0.0)
+        for index, rule in rules.marking:
+            bits = sum(rules.marks[index, role] for role in known if role in rule.roles)
+            if bits and origin.type in rule.origin and holds(rule.when_from, case):
+                if rule.up is None or origin.type == rule.up:
                     here |= bits
-                elif up in ground.nearest:
-                    raised.append((ground.nearest[up], bits))
+                if rule.up is not None:
+                    raised.extend((place, bits) for place in self._list_tops(ground, rule, origin))
         return here, tuple(raised)
+
+    def _list_tops(self, ground: Position, rule: PropagationRule, origin: Resource) -> tuple[ResourceId, ...]:
+        """Return the ancestors to which a rule with `up` spreads an assignment: the nearest, or all."""
+        if rule.every:
+            return tuple(each.id for each in self._facts.ancestors(origin.id) if each.type == rule.up)
+        up = rule.up or ""
+        return (ground.nearest[up],) if origin.type != up and up in ground.nearest else ()

@@ -55,8 +55,12 @@ def _possible(
     for each in alternatives:
         places = [requirement_places(asked.facts, asked.question, resource, needed) for needed in each.roles]
         named = all(ids or needed.optional for ids, needed in zip(places, each.roles, strict=True))
-        if named and holds(each.when, asked.condition_input(model, resource)):
-            yield tuple(Need(needed.role, id) for ids, needed in zip(places, each.roles, strict=True) for id in ids)
+        words = asked.question.given.get(each.each, ()) if each.each else ()
+        if named and (words or not each.each) and holds(each.when, asked.condition_input(model, resource)):
+            own = tuple(Need(needed.role, id) for ids, needed in zip(places, each.roles, strict=True) for id in ids)
+            giving = (model.minimal_roles(model.roles_granting(f"{resource.type}.{word}")) for word in words)
+            for roles in product(*giving):
+                yield (*own, *(Need(role, resource.id) for role in roles))
 
 
 def _list_bridge_goals(asked: EvaluationContext, resource: Resource) -> Iterator[Goal]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from headgate.model.check.context import CheckContext
 from headgate.model.check.names import check_conditions, check_relations, check_required
-from headgate.model.check.roles import check_held, check_includes, check_role_count
+from headgate.model.check.roles import check_held, check_includes, check_role_count, check_single
 from headgate.model.check.rules import (
     check_derived,
     check_holders,
@@ -13,6 +13,7 @@ from headgate.model.check.rules import (
     check_needs,
     check_places,
     check_repeated,
+    check_same,
     check_spread,
 )
 from headgate.model.check.subjects import check_member_chains, check_subject_types
@@ -29,8 +30,8 @@ _STAGES: tuple[tuple[Callable[[CheckContext], None], ...], ...] = (
     (check_whens, check_repeated, check_places, check_kinds),
     (check_spread, check_derived, check_conditions, check_required, check_relations),
     (check_held, check_members),
-    (check_needs, check_holders),
-    (check_role_count, check_assignable, check_discover),
+    (check_needs, check_holders, check_same),
+    (check_role_count, check_single, check_assignable, check_discover),
     (check_actions, check_raising, check_member_chains),
 )
 """Checks by stage. A mistake of one stage would be found again by later stages, with other messages and places."""

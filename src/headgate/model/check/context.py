@@ -43,6 +43,7 @@ class CheckContext:
         for index, rule in enumerate(model.spread):
             origins = rule.origin & frozenset(model.types)
             yield ("spread", index, "when"), rule.when, self.reach.targets(rule, origins)
+            yield ("spread", index, "when_from"), rule.when_from, origins
         for action, alternatives in model.needs.items():
             for index, alternative in enumerate(alternatives):
                 yield ("needs", action, index, "when"), alternative.when, Types((action.partition(".")[0],))

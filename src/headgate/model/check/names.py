@@ -36,6 +36,11 @@ def check_required(checking: CheckContext) -> None:
     names, model = _declared(checking), checking.model
     for action, alternatives in model.needs.items():
         for index, alternative in enumerate(alternatives):
+            if alternative.each:
+                path, words = ("needs", action, index, "each"), {action: names.words_of(action)}
+                _check_name(
+                    checking, DiagnosticCode.UNKNOWN_PARAMETER, path, "with", alternative.each, words, (action,)
+                )
             for needed in alternative.roles:
                 types = Types((action.partition(".")[0],))
                 _check_place(checking, names, ("needs", action, index, "roles"), needed, types, (action,))

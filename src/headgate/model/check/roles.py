@@ -38,6 +38,16 @@ def check_held(checking: CheckContext) -> None:
             )
 
 
+def check_single(checking: CheckContext) -> None:
+    """Report roles with a single holder that a rule assigns to every newcomer, or to every service principal of a scope."""
+    model = checking.model
+    given = [(("newcomer",), model.newcomer)] if model.newcomer else []
+    given += [(("scopes", scope, type), role) for scope, roles in model.scopes.items() for type, role in roles.items()]
+    for path, name in given:
+        if name and model.roles[name].single:
+            checking.note(DiagnosticCode.SINGLE_FOR_MANY, path, role=name)
+
+
 def check_role_count(checking: CheckContext) -> None:
     """Report roles that lack something although they include a role that has it."""
     roles, assigned = checking.model.roles, checking.reach.assigned

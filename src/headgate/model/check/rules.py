@@ -7,7 +7,7 @@ from headgate.model.check.context import CheckContext, Path, either_of
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import Model, RequiredRole
 from headgate.model.parse_rules import SUBJECT_KINDS
-from headgate.model.role_reach import Types
+from headgate.model.role_reach import RoleReach, Types
 
 _SECTIONS_OF_RULES = ("spread", "named_in", "assign", "standing", "creators", "bridges")
 
@@ -36,23 +36,40 @@ def check_places(checking: CheckContext) -> None:
             checking.note(DiagnosticCode.NO_CUSTOM, ("assign", index, "custom"))
         else:
             _check_product(checking, ("assign", index), "on", row.roles, row.on, custom)
-    for path, role, types in _single(model):
+    for path, role, types in _single(model, checking.reach):
         _check_there(checking, path, role, types)
 
 
 def check_members(checking: CheckContext) -> None:
-    """Report types in `members` on which no role can be assigned, so that they would have no members."""
-    for type in checking.model.members:
-        if not any(type in types for types in checking.reach.assigned.values()):
+    """Report types in `members` that would have no members, and roles in it that cannot be assigned on the type."""
+    assigned = checking.reach.assigned
+    for type, rule in checking.model.members.items():
+        if not any(type in assigned[role] for role in rule.roles):
             checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, ("members", type), what="role", type=type)
+        for role in rule.roles:
+            if checking.is_written("members", type, role):
+                _check_there(checking, ("members", type, role), role, (type,))
 
 
-def _single(model: Model) -> Iterator[tuple[Path, str, Types]]:
+def check_same(checking: CheckContext) -> None:
+    """Report assign rules in which no subject can be below the same resource as the resource of the assignment."""
+    above = checking.reach.above
+    for index, rule in enumerate(checking.model.assign):
+        for key, types in (("on", rule.on), ("to", rule.to)) if rule.same else ():
+            if not any(rule.same in above[type] | {type} for type in types if type in above):
+                words = {"type": rule.same or "", "types": either_of(types)}
+                checking.note(DiagnosticCode.SAME_NEVER, ("assign", index, "same"), "", key, **words)
+
+
+def _single(model: Model, reach: RoleReach) -> Iterator[tuple[Path, str, Types]]:
     """Yield each mention of a single role: its path, the role, and the types on which it must be assignable."""
     for index, standing in enumerate(model.standing):
         yield from ((("standing", index, "roles", role), role, Types((standing.on,))) for role in standing.roles)
     for index, creator in enumerate(model.creators):
         yield from ((("creators", index, "types", type), creator.role, Types((type,))) for type in creator.types)
+        if creator.future:
+            above = Types().union(*(reach.above[type] for type in creator.types if type in reach.above))
+            yield ("creators", index, "future"), creator.future, above
     if model.newcomer:
         yield ("newcomer",), model.newcomer, Types(("organization",))
     for scope, roles in model.scopes.items():
@@ -106,7 +123,7 @@ def check_needs(checking: CheckContext) -> None:
         for index, alternative in enumerate(alternatives):
             for needed in alternative.roles:
                 _check_needed(checking, ("needs", action, index, "roles"), (action.partition(".")[0],), needed)
-            if not alternative.when and all(needed.optional for needed in alternative.roles):
+            if not (alternative.when or alternative.each) and all(needed.optional for needed in alternative.roles):
                 _check_anybody(checking, action, index)
     for index, rule in enumerate(checking.model.assign):
         for needed in rule.needs:

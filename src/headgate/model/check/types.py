@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from headgate.model.check.context import CheckContext, Path, either_of
 from headgate.model.diagnostic_codes import DiagnosticCode
-from headgate.model.model import Condition, When
+from headgate.model.model import SETTING_ROOTS, Condition, When
 from headgate.model.role_reach import Types
 
 
@@ -28,7 +28,7 @@ def check_types(checking: CheckContext) -> None:
 
 def check_settings(checking: CheckContext) -> None:
     """Report settings with one value only, and settings that no condition uses."""
-    asked = {term.name for _, when, _ in checking.conditions() for term in when if term.root == "setting"}
+    asked = {term.name for _, when, _ in checking.conditions() for term in when if term.root in SETTING_ROOTS}
     for name, setting in checking.model.settings.items():
         if len(setting.values) == 1:
             checking.note(DiagnosticCode.ONE_VALUE, ("settings", name, "values"), setting=name)
@@ -41,7 +41,10 @@ def check_whens(checking: CheckContext) -> None:
     for path, when, types in checking.conditions():
         _check_named(checking, path, when)
         for name in dict.fromkeys(term.name for term in when if term.root == "setting"):
-            _check_setting(checking, path, name, [term for term in when if term.name == name], types)
+            terms = [term for term in when if (term.root, term.name) == ("setting", name)]
+            _check_setting(checking, path, name, terms, types)
+        for term in (each for each in when if each.root == "any_setting"):
+            _check_setting(checking, path, term.name, (term,), types)  # two of them may be about different resources
 
 
 def _root(checking: CheckContext, name: str) -> bool:
@@ -75,5 +78,6 @@ def _check_setting(checking: CheckContext, path: Path, name: str, terms: Iterabl
         checking.note(DiagnosticCode.NEVER_HOLDS, path, what=f"the conditions on `setting.{name}`")
     if left == set(setting.values):
         checking.note(DiagnosticCode.ALWAYS_HOLDS, path, setting=name)
-    if types and not types & (checking.reach.below[setting.on] | {setting.on}):
-        checking.note(DiagnosticCode.SETTING_ELSEWHERE, path, setting=name, on=setting.on, types=either_of(types))
+    if types and not types & Types(setting.on).union(*(checking.reach.below[type] for type in setting.on)):
+        on = "` or `".join(setting.on)
+        checking.note(DiagnosticCode.SETTING_ELSEWHERE, path, setting=name, on=on, types=either_of(types))

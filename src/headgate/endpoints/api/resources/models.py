@@ -46,10 +46,10 @@ class ModelType(BaseModel):
 
 
 class ModelSetting(BaseModel):
-    """A setting of an access model: the type of resources that it is set on, its possible values and its default."""
+    """A setting of an access model: the types of resources that it is set on, its possible values and its default."""
 
     name: str
-    on: str
+    on: list[str]
     values: list[str]
     default: str
 
@@ -104,7 +104,7 @@ def get_model(deployed: CurrentApp, model: Called, organization: CurrentOrganiza
             for each in found.types.values()
         ],
         "settings": [
-            {"name": each.name, "on": each.on, "values": list(each.values), "default": each.default}
+            {"name": each.name, "on": list(each.on), "values": list(each.values), "default": each.default}
             for each in found.settings.values()
         ],
         "roles": [
