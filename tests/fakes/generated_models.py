@@ -10,7 +10,6 @@ from headgate.model.model import (
     BridgeGrant,
     Condition,
     CustomRoles,
-    MemberRoles,
     MembershipRequirement,
     Model,
     PropagationRule,
@@ -167,7 +166,7 @@ _STANDING = st.builds(
     MembershipRequirement, st.sampled_from(("organization", "project", "team")), _ROLES, some(KINDS, 1), some(ROLES)
 )
 _CUSTOM_ROLES = st.builds(CustomRoles, st.just(frozenset(ROLES)), _MOST_TYPES, some(KINDS, 1), _LASTING, some(ROLES))
-_MEMBERS = st.builds(MemberRoles, st.just(frozenset(ROLES)) | _ROLES, st.booleans())
+_MEMBERS = st.sampled_from((None, frozenset(ROLES))) | _ROLES
 _BRIDGE = st.builds(BridgeGrant, _ROLE, st.just("serves"), st.just(frozenset(("table.see",))))
 
 
@@ -266,7 +265,7 @@ def _dense(name: str) -> Model:
         ("owner",),
         custom_roles=custom,
         bridges=(BridgeGrant("r2", "serves", frozenset(("table.see",))),),
-        members={"team": MemberRoles(frozenset(ROLES), is_nested=True)},
+        members={"team": frozenset(ROLES)},
     )
 
 

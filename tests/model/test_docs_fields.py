@@ -14,7 +14,7 @@ from headgate.decision.conditions import CONDITIONS
 from headgate.model import model as definitions
 from headgate.model.docs import model_page
 from headgate.model.load import load_model
-from headgate.model.model import CreatorRole, MemberRoles, Model, Requirement
+from headgate.model.model import CreatorRole, Model, Requirement
 
 SMALL = Path(__file__).parent / "small.yaml"
 """A model that uses most parts of the language."""
@@ -83,7 +83,7 @@ def full_model() -> Model:
             replace(spread, when=model.roles["viewer"].when, when_from=model.roles["viewer"].when),
             *model.spread[1:],
         ),
-        members={"project": MemberRoles(frozenset(("owner", "admin")), is_nested=True)},
+        members={"project": frozenset(("owner", "admin"))},
         assign=(replace(model.assign[0], same="project"), *model.assign[1:]),
         needs={**model.needs, "table.alter": (Requirement((), (), "kind"),)},
         creators=(*model.creators, CreatorRole(frozenset(("table",)), "viewer", "editor")),

@@ -54,9 +54,10 @@ def _assignments(asked: EvaluationContext, model: Model, subject: SubjectId) -> 
 def _makes_member(asked: EvaluationContext, model: Model, given: Assignment, *, is_team: bool) -> bool:
     """Whether the assignment makes its subject, a team or not, a member of the resource on which it is."""
     origin = asked.facts.resources[given.resource]
-    rule = model.members.get(origin.type)
-    counts = rule is not None and (rule.is_nested or not is_team)
-    return counts and rule is not None and bool(rule.roles & expand_assignment(asked, model, given, origin))
+    counting = model.members.get(origin.type)
+    if counting is None:
+        return origin.type in model.members and not is_team
+    return bool(counting & expand_assignment(asked, model, given, origin))
 
 
 def _list_given(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:

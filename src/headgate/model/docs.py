@@ -187,15 +187,15 @@ def _members(model: Model) -> Iterator[str]:
     if "group" in model.types:
         group = model.local_name("group")
         yield f"- A member of a {group} also has the roles that are assigned to the {group}."
-    direct = [model.local_name(each) for each, rule in model.members.items() if not rule.is_nested]
+    direct = [model.local_name(each) for each, counting in model.members.items() if counting is None]
     if direct:
         types = " or ".join(direct)
         yield f"- A principal with any role on a {types}, assigned directly or through a group, is a member of that {types},"
         yield f"  and also has the roles that are assigned to the {types}. This is one step: the members of a member are not members."
-    for type, rule in model.members.items():
-        if rule.is_nested:
+    for type, counting in model.members.items():
+        if counting is not None:
             word = model.local_name(type)
-            yield f"- A subject with one of {roles(rule.roles, model)} on a {word} is a member of that {word}, and also has the roles"
+            yield f"- A subject with one of {roles(counting, model)} on a {word} is a member of that {word}, and also has the roles"
             yield f"  that are assigned to the {word}, and to everything of which the {word} is a member, at any depth."
     if not (model.members or "group" in model.types):
         yield "None."

@@ -180,17 +180,6 @@ class AssignRule:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberRoles:
-    """The roles that make the subject of an assignment a member; all those that include a named one are among them.
-
-    Without `is_nested`, a team is no member: only principals and groups are, as in `members: [team]`.
-    """
-
-    roles: frozenset[str]
-    is_nested: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MembershipRequirement:
     """Membership: below a resource of type `on`, assignments to subjects of `kinds` count only with one of `roles` on it.
 
@@ -229,8 +218,9 @@ class BridgeGrant:
 class Model:
     """An access model, identified by its name and the hash of its source.
 
-    A subject with one of the roles that `members` names for the type of a resource is a member of it and also gets the
-    assignments that the resource has as a subject. `scopes` states the roles that a new service principal of a scope is assigned, by
+    A subject that holds, by an assignment, one of the roles that `members` has for the type of a resource is a member of
+    it and also gets the assignments that the resource has as a subject, at any depth. None stands for `members: [TYPE]`: an
+    assignment of any role makes a member, and members of members are none. `scopes` states the roles that a new service principal of a scope is assigned, by
     the type of the resource. `newcomer` is the role of a user who joins without an invitation. `discover` is the verb
     that decides whether a caller may know that a resource exists; None: any action on it decides. `lineage` are
     relations along which roles come down as from a parent. `parameters` are, by action, those that the organization's own
@@ -256,7 +246,7 @@ class Model:
     newcomer: str | None = None
     discover: str | None = None
     bridges: tuple[BridgeGrant, ...] = ()
-    members: Mapping[str, MemberRoles] = field(default_factory=dict[str, MemberRoles])
+    members: Mapping[str, frozenset[str] | None] = field(default_factory=dict[str, frozenset[str] | None])
     scopes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     verbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

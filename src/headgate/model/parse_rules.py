@@ -11,7 +11,6 @@ from headgate.model.model import (
     BridgeGrant,
     CreatorRole,
     CustomRoles,
-    MemberRoles,
     MembershipRequirement,
     Model,
     PropagationRule,
@@ -323,17 +322,15 @@ class RuleParser:
     def _when(self, fields: Mapping[str, Node], key: str = "when") -> When:
         return read_when(self.read, fields[key], self.settings, self.conditions) if key in fields else ()
 
-    def _members(self, value: Value, roles: Mapping[str, Role]) -> Mapping[str, MemberRoles]:
-        """Return the roles that make members, by type; a list of types stands for all roles, and has no nested members."""
+    def _members(self, value: Value, roles: Mapping[str, Role]) -> Mapping[str, frozenset[str] | None]:
+        """Return the roles that make members, with all that include them, by type; None for a type in a list of types."""
         if not isinstance(value, MapNode):
-            every = MemberRoles(frozenset(roles), is_nested=False)
-            named = self._types(self.parts, "members")
-            return {type: every for type in self.types if type in named}
+            listed = self._types(self.parts, "members")
+            return {type: None for type in self.types if type in listed}
         bodies = {key.value: body for key, body in value.entries}
         named = {type: self._roles(bodies, type) for key, _ in value.entries for type in self._known_types((key,))}
         return {
-            type: MemberRoles(frozenset(name for name in roles if roles[name].closure & set(names)), is_nested=True)
-            for type, names in named.items()
+            type: frozenset(name for name in roles if roles[name].closure & set(names)) for type, names in named.items()
         }
 
     def _parameters(self) -> Iterator[tuple[str, tuple[str, ...]]]:

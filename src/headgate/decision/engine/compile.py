@@ -49,7 +49,11 @@ class ActionRequirement:
 
 
 class CompiledModel:
-    """One compiled model. Its results depend only on the model, so all engines may share it."""
+    """One compiled model. Its results depend only on the model, so all engines may share it.
+
+    `bit` has the bits of roles, `marks` those of rules and roles, `raised` all of rules with `up`. `joining` are the bits that
+    make members of a resource of a type; None if any assignment does.
+    """
 
     def __init__(self, model: Model, bits: Iterator[int]) -> None:
         self.model = model
@@ -60,8 +64,8 @@ class CompiledModel:
         }
         self.raised = _union(bit for (rule, _), bit in self.marks.items() if model.spread[rule].up)
         self.joining = {
-            type: (_union(self.bit[role] for role in each.roles), each.is_nested)
-            for type, each in model.members.items()
+            type: None if roles is None else _union(self.bit[role] for role in roles)
+            for type, roles in model.members.items()
         }
         self.foreseen = all(term.root in _FORESEEN for when in _list_holding_conditions(model) for term in when)
         self.attributed = any(

@@ -84,9 +84,11 @@ class GrantIndex:
                 here, raised, condition = self._grounds.get_compiled_role(given, origin)
                 add(masks.setdefault(condition, {}), ((place, here), *raised))
                 roles.add((given.model, place, given.role))
-                joining, is_nested = rules.joining.get(origin.type, (0, False))
-                if here & joining:
-                    (outer if is_nested else teams).add((given.model, place))
+                joining = rules.joining.get(origin.type, 0)
+                if joining is None:
+                    teams.add((given.model, place))
+                elif here & joining:
+                    outer.add((given.model, place))
         return Grants(masks, frozenset(roles), frozenset(teams | outer), frozenset(outer), span)
 
 

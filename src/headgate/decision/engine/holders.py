@@ -145,18 +145,19 @@ class HolderIndex:
         seen = {subject}
         while waiting:
             team = facts.resources.get(ResourceId(waiting.pop()))
-            joining, is_nested = rules.joining.get(team.type, (0, False)) if rules and team else (0, False)
-            for each, keys in facts.assignments_on.get(team.id, NO_SUBJECTS).items() if team and joining else ():
+            joining = rules.joining.get(team.type, 0) if rules and team else 0
+            for each, keys in facts.assignments_on.get(team.id, NO_SUBJECTS).items() if team and joining != 0 else ():
                 given = (facts.assignments[each][key] for key in keys)
                 if team and any(self._joins(one, model, team, joining, span) for one in given):
                     yield self._members(each, span) - {PrincipalId(subject)}
-                    if is_nested and each not in seen:
+                    if joining is not None and each not in seen:
                         seen.add(each)
                         waiting.append(each)
 
-    def _joins(self, given: Assignment, model: str, team: Resource, joining: int, span: ValidityWindow) -> bool:
+    def _joins(self, given: Assignment, model: str, team: Resource, joining: int | None, span: ValidityWindow) -> bool:
+        """Whether an assignment on a team makes its subject a member; `joining` are the bits that do so, None for any."""
         counts = given.model == model and span.covers(given)
-        return counts and bool(self._grounds.get_compiled_role(given, team).here & joining)
+        return counts and (joining is None or bool(self._grounds.get_compiled_role(given, team).here & joining))
 
     def _propagated(self, place: ResourceId, now: float) -> ResourceHolders:
         """Return the principals with an assignment below that a rule with `up` spreads to the place."""

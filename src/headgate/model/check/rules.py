@@ -43,10 +43,10 @@ def check_places(checking: CheckContext) -> None:
 def check_members(checking: CheckContext) -> None:
     """Report types in `members` that would have no members, and roles in it that cannot be assigned on the type."""
     assigned = checking.reach.assigned
-    for type, rule in checking.model.members.items():
-        if not any(type in assigned[role] for role in rule.roles):
+    for type, counting in checking.model.members.items():
+        if not any(type in assigned[role] for role in assigned if counting is None or role in counting):
             checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, ("members", type), what="role", type=type)
-        for role in rule.roles:
+        for role in counting or ():
             if checking.is_written("members", type, role):
                 _check_there(checking, ("members", type, role), role, (type,))
 

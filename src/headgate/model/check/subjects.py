@@ -24,7 +24,7 @@ def check_subject_types(checking: CheckContext) -> None:
 
 def check_member_chains(checking: CheckContext) -> None:
     """Report, as warnings, roles that make a team a member of a team whose members are not nested."""
-    members = {type for type, rule in checking.model.members.items() if not rule.is_nested and type != _GROUP}
+    members = {type for type, counting in checking.model.members.items() if counting is None and type != _GROUP}
     for name, role in checking.model.roles.items():
         for kind in sorted(role.to & members if role.on & members else ()):
             if checking.is_written("roles", name, "to", kind):
