@@ -16,6 +16,7 @@ from headgate.control.models.commands import InstallModel
 from headgate.control.models.installations import require_installed
 from headgate.control.models.library import ModelLibrary
 from headgate.control.models.shipped_models import shipped_model, shipped_models
+from headgate.control.models.usage import reinstall_used_model
 from headgate.control.organizations.commands import (
     DEPLOYMENT,
     CreateDeployment,
@@ -109,6 +110,8 @@ def create_organization(
         _list(deployment, founding, caller, call)
     organization = organizations.open(founding.root)
     organization.control.execute(creation, None, begins or call)
+    for model in organization.control.snapshot.models_in_force:
+        reinstall_used_model(organizations, model)
     return organization
 
 
