@@ -19,7 +19,14 @@ from typer.testing import CliRunner
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings.settings import Settings
 from headgate.cli import app
+from headgate.control.control import HistoricalView
+from headgate.control.deployment import bootstrap
+from headgate.control.kernel.model_source import SourcedModel
 from headgate.control.kernel.run_queue import RunFilter
+from headgate.control.models.change import RequestedModel, build_change, change_model, preview_change
+from headgate.control.models.commands import InstallModel
+from headgate.control.models.library import load_source
+from headgate.control.models.shipped_models import shipped_models
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -31,6 +38,13 @@ from tests.threads import served
 from tools.released_data import PASSWORD
 
 RELEASED = sorted((Path(__file__).parent / "released").glob("*.tar.gz"))
+TAKEN = {
+    "nekt": ("      table: [describe, select]\n", "      table: [describe]\n"),
+    "y42": ("      table: [select]\n", ""),
+    "onehouse": ('      "lake, database, table": [drop]\n', '      "lake, database": [drop]\n'),
+    "datamesh": ("output_port, data_contract, definition, tag", "data_contract, definition, tag"),
+}
+"""Model -> the text of an action that the next version takes from a role, and the text in its place."""
 FIRST_LOG_LINES = [2, 2]
 """The numbers of log lines of the runs in the first archive, which does not state them."""
 
@@ -114,12 +128,19 @@ def require_as_it_was(organization: Organization, said: Mapping[str, Any]) -> No
     facts, control = organization.control.snapshot, organization.control
     counts = [len(each) for each in (facts.principals, facts.resources, facts.groups, facts.tokens)]
     assert (facts.revision, facts.model, counts) == (said["revision"], said["model"], said["counts"])
-    asked = [Question(Caller(PrincipalId(p)), action, ResourceId(on)) for p, action, on, _ in said["decisions"]]
-    assert [control.ask(each).allowed for each in asked] == [allowed for *_, allowed in said["decisions"]]
+    assert decisions(HistoricalView(control.answers, control.now), said) == [
+        allowed for *_, allowed in said["decisions"]
+    ]
     assert sum(allowed for *_, allowed in said["decisions"]) > 5
     tables = sorted(".".join(facts.full_name(each.table)) for each in organization.store.pointers())
     assert tables == said["tables"]
     assert sorted(f"{row.pipeline} {row.state}" for row in organization.store.runs(RunFilter())) == said["runs"]
+
+
+def decisions(view: HistoricalView, said: Mapping[str, Any]) -> list[bool]:
+    """Return the answers to the questions that the released version answered."""
+    asked = [Question(Caller(PrincipalId(p)), action, ResourceId(on)) for p, action, on, _ in said["decisions"]]
+    return [view.answers.check(each, view.now).allowed for each in asked]
 
 
 def require_tokens(deployment: Deployment, id: str, said: Mapping[str, Any]) -> None:
@@ -173,6 +194,70 @@ class TestADataFolder:
         assert _count_tables_outside(released) == 0
         assert _rows(settings, released) == before
         require_rows_as_they_were(before, released)
+
+
+def next_version(source: str) -> SourcedModel:
+    """Return the next version of a model, in which a role lacks one action."""
+    model = load_source(source, "model.yaml").model
+    taken = source.replace(*TAKEN[model.name], 1)
+    assert taken != source
+    return load_source(taken.replace(f"version: {model.version}", f"version: {model.version + 1}", 1), "model.yaml")
+
+
+def upgrade(deployment: Deployment, said: Mapping[str, Any], version: int | None = None) -> list[bool]:
+    """Let the current or another version of its model decide in an organization; return the changed decisions."""
+    organization = deployment.organizations.find(said["name"])
+    wanted = RequestedModel(said["model"], version, is_upgrade=True)
+    shown = preview_change(organization, build_change(deployment.organizations, organization, wanted))
+    change_model(deployment.organizations, organization, wanted, shown.confirmation)
+    assert organization.control.snapshot.revision == shown.facts.revision + 1
+    return [each.allowed for each in shown.impact.flips()]
+
+
+class TestAnUpgradeOfAModel:
+    def require_upgrade_and_return(self, released: Released) -> None:
+        """Upgrade every organization and open the data folder again; then go back, and require the former decisions."""
+        with closing(open_deployment(settings_in(released.folder))) as deployment:
+            former = {
+                id: deployment.organizations.find(said["name"]).control.model.version
+                for id, said in released.organizations.items()
+            }
+            for said in released.organizations.values():
+                assert set(upgrade(deployment, said)) == {False}
+        with closing(open_deployment(settings_in(released.folder))) as deployment:
+            for id, said in released.organizations.items():
+                control = deployment.organizations.find(said["name"]).control
+                expected = [allowed for *_, allowed in said["decisions"]]
+                assert control.model.version == former[id] + 1
+                assert decisions(control.past(said["revision"]), said) == expected
+                assert set(upgrade(deployment, said, former[id])) == {True}
+                assert decisions(HistoricalView(control.answers, control.now), said) == expected
+        verified = run("log", "verify", "--data", released.folder / "data")
+        assert verified.exit_code == 0, verified.output
+
+    def test_an_organization_of_an_earlier_version_gets_the_next_version_of_its_model_and_its_former_one_again(
+        self, released: Released
+    ) -> None:
+        with closing(open_deployment(settings_in(released.folder))) as deployment:
+            for said in released.organizations.values():
+                known = deployment.organizations.find(said["name"]).control.model.hash
+                source = deployment.organizations.models.find(known)
+                assert source is not None
+                command = InstallModel(next_version(source.source))
+                deployment.organizations.deployment.control.execute(command, None)
+
+        self.require_upgrade_and_return(released)
+
+    def test_an_organization_keeps_its_model_when_headgate_has_a_new_version_and_is_upgraded_and_brought_back(
+        self, released: Released, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        new = tuple(next_version(each.source) for each in shipped_models())
+        monkeypatch.setattr(bootstrap, "shipped_models", lambda: new)
+
+        with closing(open_deployment(settings_in(released.folder))) as deployment:
+            for said in released.organizations.values():
+                require_as_it_was(deployment.organizations.find(said["name"]), said)
+        self.require_upgrade_and_return(released)
 
 
 class TestAnExport:

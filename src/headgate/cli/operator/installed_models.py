@@ -98,7 +98,7 @@ def remove(
 ) -> None:
     """Remove an access model, so that organizations cannot choose it. A model that an organization uses is not removed."""
     from headgate.control.models.commands import RemoveModel
-    from headgate.control.models.usage import list_users
+    from headgate.control.models.usage import list_users, require_unused
 
     with open_local_deployment(data) as deployment:
         command = RemoveModel(model, list_users(deployment.organizations, model))
@@ -106,6 +106,7 @@ def remove(
         control.preview(command, None)
         if not dry_run:
             control.execute(command, None, operator_call(reason))
+            require_unused(deployment.organizations, model)
     say(f"the access model `{model}` {'would be' if dry_run else 'is'} removed")
 
 

@@ -1,6 +1,6 @@
 """Creates a deployment and its organizations: each organization is a resource in the deployment's log and has its own log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,13 +9,14 @@ from headgate.control.control import Control
 from headgate.control.identity.principals import SignUp
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.metadata import INTERNAL, CommandMetadata
-from headgate.control.kernel.model_source import SourcedModel
+from headgate.control.kernel.model_source import MODEL_SOURCE, SourcedModel
 from headgate.control.kernel.stores import Stores
 from headgate.control.models.change_commands import UpgradeModel
 from headgate.control.models.commands import InstallModel
 from headgate.control.models.installations import require_installed
 from headgate.control.models.library import ModelLibrary
 from headgate.control.models.shipped_models import shipped_model, shipped_models
+from headgate.control.models.usage import reinstall_used_model
 from headgate.control.organizations.commands import (
     DEPLOYMENT,
     CreateDeployment,
@@ -28,6 +29,7 @@ from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.model.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,17 @@ def _install_shipped(organizations: Organizations, shipped: SourcedModel) -> Non
     known = control.snapshot.installed_models.get(model.name)
     is_ours = known is None or (known.is_shipped and not known.is_removed)
     if is_ours and (known is None or model.hash not in known.versions):
-        with suppress(AlreadyExistsError):
-            control.execute(InstallModel(shipped, is_shipped=True), None)
+        for each in (*(_stored_versions(organizations, model) if known is None else ()), shipped):
+            with suppress(AlreadyExistsError):
+                control.execute(InstallModel(each, is_shipped=True), None)
+
+
+def _stored_versions(organizations: Organizations, shipped: Model) -> Iterable[SourcedModel]:
+    """Return the other versions of a shipped model that an earlier Headgate stored without an installation, oldest first."""
+    stored = organizations.deployment.store.documents(MODEL_SOURCE)
+    others = [hash for hash, each in stored.items() if each["name"] == shipped.name and hash != shipped.hash]
+    found = (organizations.models.find(hash) for hash in others)
+    return sorted((each for each in found if each is not None), key=lambda each: each.model.version)
 
 
 def create_organization(
@@ -109,6 +120,8 @@ def create_organization(
         _list(deployment, founding, caller, call)
     organization = organizations.open(founding.root)
     organization.control.execute(creation, None, begins or call)
+    for model in organization.control.snapshot.models_in_force:
+        reinstall_used_model(organizations, model)
     return organization
 
 

@@ -9,6 +9,7 @@ from headgate.control.kernel.errors import CommandError, InvalidError
 from headgate.control.kernel.metadata import INTERNAL, ChangedError, CommandMetadata
 from headgate.control.models.change_commands import AuthorizeModelChange, ChangeHomeModel, GovernProject, UpgradeModel
 from headgate.control.models.installations import require_installed
+from headgate.control.models.usage import reinstall_used_model
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.diff.results import Impact
@@ -136,11 +137,12 @@ def change_model(
             return preview
         if confirmation != preview.confirmation:
             raise ConfirmationRequiredError(preview)
-        deployment.execute(AuthorizeModelChange(organization.id), caller, call)
+        deployment.execute(AuthorizeModelChange(organization.id, wanted.name), caller, call)
         try:
             organization.control.execute(preview.command, None, call)
         except ChangedError:
             continue
+        reinstall_used_model(organizations, wanted.name)
         return preview
     raise ChangedError(
         "the organization changes all the time, so the effects cannot be confirmed; retry the request later"

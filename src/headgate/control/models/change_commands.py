@@ -31,15 +31,25 @@ CHANGE_MODEL = "deployment.change_model"
 
 @dataclass(frozen=True, slots=True)
 class AuthorizeModelChange:
-    """In the log of the deployment: let the caller change the models of an organization. The entry names the operator."""
+    """In the log of the deployment: let the caller change the models of an organization. The entry names the operator.
+
+    `model` is the name of the model that is to decide, None if it is not known yet.
+    """
 
     organization: ResourceId
+    model: str | None = None
     name: str = "organization.change_model"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Require `deployment.change_model`, and that the organization is listed."""
+        """Require `deployment.change_model`, that the organization is listed, and that the model was not removed."""
         view.require_action(CHANGE_MODEL, view.root)
         view.target(self.organization, "organization")
+        known = None if self.model is None else view.facts.installed_models.get(self.model)
+        if known is not None and known.is_removed:
+            raise InvalidError(
+                f"the access model `{self.model}` is not installed any more; choose another model, or install it again with "
+                "`headgate model install`"
+            )
         return CommandEffect(())
 
 

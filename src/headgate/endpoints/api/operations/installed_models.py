@@ -9,7 +9,7 @@ from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.models.commands import InstallModel, RemoveModel
 from headgate.control.models.installations import list_installed, require_installed
 from headgate.control.models.library import MAX_SOURCE, load_source
-from headgate.control.models.usage import list_users
+from headgate.control.models.usage import list_users, require_unused
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentApp
@@ -92,7 +92,10 @@ def delete_deployment_model(model: Called, deployed: CurrentApp, write: WritesDe
     """Remove an access model, which no organization may use. Its source is kept, for past decisions."""
     organizations = deployed.organizations
     organizations.deployment.control.require(Question(write.caller, "deployment.remove_model", DEPLOYMENT))
-    return write.execute(RemoveModel(model, list_users(organizations, model)), None, id=model)
+    answer = write.execute(RemoveModel(model, list_users(organizations, model)), None, id=model)
+    if not write.dry_run:
+        require_unused(organizations, model)
+    return answer
 
 
 def _summary(deployed: CurrentApp, name: str) -> dict[str, Any]:
