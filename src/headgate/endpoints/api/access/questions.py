@@ -35,6 +35,8 @@ ASK = "organization.ask"
 """The action that a question about another principal needs."""
 
 _TEAMS = ("team", "domain")
+_HIDDEN = "a team that you may not see"
+"""The subject of a path by a team that the recipient may not know."""
 
 Action = Annotated[Text, Field(min_length=1, max_length=100)]
 Properties = Annotated[dict[Text, JsonValue], Field(max_length=50)]
@@ -169,7 +171,7 @@ def explain_question(
     """Explain a decision: every grant path that allows the action, or the missing privilege and the smallest fixes."""
     asked = _parse_decision_question(organization, moment, body)
     answers = moment.answers
-    found = explain(answers.models, answers.facts, asked, moment.now, answers)
+    found = explain(answers.models, answers.facts, asked, moment.now, answers, moment.caller)
     decision, fixes = found.decision, found.fixes
     _record(request, organization, moment, decision)
     if asked.caller != moment.caller and not decision.allowed:
@@ -318,7 +320,9 @@ def _needed(
 def _because(organization: Organization, moment: Evaluation, path: GrantPath) -> dict[str, Any]:
     return {
         "role": path.role,
-        "subject": organization.directory.name(path.subject),
+        "subject": subject_display_name(organization.directory, moment.facts, path.subject)
+        if path.subject
+        else _HIDDEN,
         "assigned": path.assigned_role,
         "on": full_name(moment.facts, path.assigned_on),
         "weakest": full_name(moment.facts, path.weakest) if path.weakest else None,
