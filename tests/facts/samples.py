@@ -43,7 +43,7 @@ SAMPLES: tuple[c.Change, ...] = (
     c.AttributesSet(RAW, {"published_branches": ("main",)}),
     c.RunAsSet(PIPELINE, ANNA),
     c.TokenIssued(TokenId("k2"), ANNA),
-    c.TokenIssued(TOKEN, ROBOT, 12.5, (TABLE,), ("table.select",), PROJECT),
+    c.TokenIssued(TOKEN, ROBOT, 12.5, (TABLE,), ("table.select",), PROJECT, PROJECT),
     c.TokenRevoked(TokenId("k2")),
     c.CustomRoleDefined("steward", ("editor", "viewer")),
     c.CustomRoleDefined("nobody", ()),

@@ -30,7 +30,7 @@ ROOT, ALL, CREW = ResourceId("o"), GroupId("all"), GroupId("g")
 USERS = tuple(PrincipalId(id) for id in ("u1", "u2"))
 PRINCIPALS = (*USERS, PrincipalId("s1"))
 TEAMS = (ResourceId("m1"), ResourceId("m2"))
-TOKEN, RUN = TokenId("k"), RunId("n")
+TOKEN, TEAM_TOKEN, RUN = TokenId("k"), TokenId("kt"), RunId("n")
 ACCESS, REQUEST, PORT = ResourceId("a"), ResourceId("c"), ResourceId("op")
 TABLES = tuple(ResourceId(id) for id in ("t1", "t2", "t3"))
 RESOURCES = (
@@ -75,6 +75,7 @@ BEGINNING: tuple[c.Change, ...] = (
     _made("t3", "table", "d2"),
     _made("q", "source", "p1", outputs=_edges("t1", "t2"), owner=_edges("d1")),
     c.TokenIssued(TOKEN, USERS[0], None, (TABLES[0],), None, ResourceId("s1")),
+    c.TokenIssued(TEAM_TOKEN, USERS[0], acts_in=TEAMS[0]),
     c.RunStarted(RUN, ResourceId("q"), USERS[0]),
 )
 BEGUN = fold(Snapshot(), BEGINNING, 0)
@@ -243,9 +244,10 @@ _BY_THEMSELVES = st.builds(
 def callers() -> st.SearchStrategy[Caller]:
     """Draw callers: principals, teams and no caller; most of them alone, some through the token or as the run."""
     otherwise = st.builds(
-        Caller, st.sampled_from(PRINCIPALS), st.sampled_from((TOKEN, None)), st.sampled_from((None, RUN))
+        Caller, st.sampled_from(PRINCIPALS), st.sampled_from((TOKEN, TEAM_TOKEN, None)), st.sampled_from((None, RUN))
     )
-    return st.integers(0, 5).flatmap(lambda one: otherwise if one == 5 else _BY_THEMSELVES)
+    in_team = st.just(Caller(USERS[0], TEAM_TOKEN))
+    return st.integers(0, 6).flatmap(lambda one: {5: otherwise, 6: in_team}.get(one, _BY_THEMSELVES))
 
 
 _TYPE_OF = {each.resource: each.type for each in BEGINNING if isinstance(each, c.ResourceCreated)}

@@ -212,6 +212,7 @@ def models(name: str) -> st.SearchStrategy[Model]:
         custom_roles=st.none() | _CUSTOM_ROLES,
         discover=st.sampled_from((None, "see")),
         bridges=st.lists(_BRIDGE, max_size=1).map(tuple),
+        acting=st.just(frozenset[str]()) | some((*_ACTIONS, "assignment.add")),
         members=st.dictionaries(st.sampled_from(("team", "team", "data_product")), _MEMBERS, max_size=2),
     )
 

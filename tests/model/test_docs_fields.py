@@ -87,6 +87,7 @@ def full_model() -> Model:
         assign=(replace(model.assign[0], same="project"), *model.assign[1:]),
         needs={**model.needs, "table.alter": (Requirement((), (), "kind"),)},
         creators=(*model.creators, CreatorRole(frozenset(("table",)), "viewer", "editor")),
+        acting=frozenset(("table.select",)),
         verbs={"table": ("tag",)},
     )
 

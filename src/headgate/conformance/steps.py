@@ -290,11 +290,12 @@ def _create_token(world: World, body: JsonObject) -> Commands:
             f"the world declares no principal with the id `{principal}`; declare the principal in the world"
         )
     only = ids_in(world, "only", body["only"]) if "only" in body else None
-    replaced = first_text(body, "replaces")
+    replaced, acting = first_text(body, "replaces"), first_text(body, "acts_in")
+    team = None if acting is None else ResourceId(acting)
     for log in world.homes(principal):
         there = None if only is None else tuple(each for each in only if world.place(each) == log)
         old = None if replaced is None else TokenId(replaced)
-        yield log, IssueToken(TokenId(id), _SECRET, principal, only=there, replaces=old)
+        yield log, IssueToken(TokenId(id), _SECRET, principal, only=there, replaces=old, acts_in=team)
 
 
 def _request_access(world: World, body: JsonObject) -> Commands:
@@ -356,7 +357,7 @@ STEPS: Mapping[str, Kind] = {
     "delete": Kind(_delete, "id"),
     "move": Kind(_move, "id parent"),
     "set": Kind(_set),
-    "create_token": Kind(_create_token, "id by of on scope only replaces"),
+    "create_token": Kind(_create_token, "id by of on scope only replaces acts_in"),
     "request_access": Kind(_request_access, "id port consumer purpose by"),
     "add_access": Kind(_add_access, "id port consumer purpose start end"),
     "approve_access": Kind(_approve_access, "id start end"),

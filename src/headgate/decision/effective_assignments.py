@@ -30,20 +30,29 @@ def effective_assignments(asked: EvaluationContext, model: Model) -> Iterator[As
         there = [id for id in asked.listed if id in facts.resources]
         yield from (Assignment(principal, role, id, model.name, None, None) for id in there for role in model.roles)
         return
-    kind = subject_kind(facts, principal)
-    for given in _assignments(asked, model, principal):
+    kind, team = subject_kind(facts, principal), find_acting_team(asked, model)
+    own = tuple(list_subjects(asked, model, principal))
+    subjects = own if team is None else tuple(each for each in list_subjects(asked, model, team) if each in own)
+    for given in (given for each in subjects for given in _list_given(asked, model, each)):
         if all(
             meets_membership(asked, model, rule, principal, kind, given.role, given.resource) for rule in model.standing
         ):
             yield given
 
 
-def _assignments(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
-    """Yield the assignments to the subject, its groups, its teams, and the teams of which these teams are members."""
+def find_acting_team(asked: EvaluationContext, model: Model) -> ResourceId | None:
+    """Return the team in which the caller's token acts, if the model says that it matters for the action."""
+    caller, action = asked.question.caller, asked.question.action
+    token = asked.facts.tokens.get(caller.token) if caller.token and action in model.acting else None
+    return token.acts_in if token else None
+
+
+def list_subjects(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[SubjectId]:
+    """Yield the subject, its groups, its teams, and the teams of which these teams are members."""
     subjects, seen, is_team = [subject, *asked.facts.groups_of(PrincipalId(subject))], {subject}, False
     while subjects:
         found = [given for each in subjects for given in _list_given(asked, model, each)]
-        yield from found
+        yield from subjects
         subjects = sorted(
             {each.resource for each in found if _makes_member(asked, model, each, is_team=is_team)} - seen
         )
@@ -79,5 +88,5 @@ def meets_membership(
     if role in rule.exempt or kind not in rule.kinds:
         return True
     anchor = next((each.id for each in asked.facts.ancestors(place) if each.type == rule.on), None)
-    given = _assignments(asked, model, subject)
+    given = (given for each in list_subjects(asked, model, subject) for given in _list_given(asked, model, each))
     return anchor is None or any(each.resource == anchor and each.role in rule.roles for each in given)

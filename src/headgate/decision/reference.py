@@ -11,7 +11,8 @@
    model requires for it is met (where it states any), on all resources that the alternative names.
 5. Adding, removing or changing an assignment is allowed by an assign rule for that role, resource and subject.
 6. A run may touch only what its pipeline declares. A narrowed token allows only what a caller could do that held every
-   role on the resources that the token lists, and no other role.
+   role on the resources that the token lists, and no other role. For an action of the model's `acting`, a token that acts
+   in a team counts only the assignments of that team.
 7. An active agreement also gives the actions of its bridge on what its port serves.
 
 Nothing else allows an action. The decision uses no cache, no clock and no options.
@@ -24,7 +25,12 @@ from itertools import chain
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.conditions import holds
 from headgate.decision.context import EvaluationContext, Models
-from headgate.decision.effective_assignments import effective_assignments, expand_assignment, meets_membership
+from headgate.decision.effective_assignments import (
+    effective_assignments,
+    expand_assignment,
+    find_acting_team,
+    meets_membership,
+)
 from headgate.decision.run_scope import is_declared
 from headgate.decision.tree import derived_inputs, is_near, requirement_places, rule_applies, subject_kind
 from headgate.decision.types import Decision, DenyReason, GrantPath, Question
@@ -176,7 +182,7 @@ def _assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Ite
 
 def _named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     principal = asked.question.caller.principal
-    for rule in model.named_in:
+    for rule in model.named_in if find_acting_team(asked, model) is None else ():
         targets = {edge.target for edge in resource.edges(rule.relation)}
         named = {resource.creator} if rule.relation == "created_by" else targets
         if resource.type in rule.to and principal in named:

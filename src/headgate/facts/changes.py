@@ -106,7 +106,8 @@ class TokenIssued:
     """A token was issued that acts as its principal until `ends` (seconds since the epoch; None = no end).
 
     `only` narrows it to what a holder of every role on these resources could do, `actions` to these actions; None does
-    not narrow. With a `parent` it is also a resource below that, on which access can be decided.
+    not narrow. With a `parent` it is also a resource below that, on which access can be decided. `acts_in` is the team in
+    which its principal acts.
     """
 
     token: TokenId
@@ -115,6 +116,7 @@ class TokenIssued:
     only: tuple[ResourceId, ...] | None = None
     actions: tuple[str, ...] | None = None
     parent: ResourceId | None = None
+    acts_in: ResourceId | None = None
 
 
 @dataclass(frozen=True, slots=True)

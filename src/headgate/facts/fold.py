@@ -112,7 +112,7 @@ def _member_removed(s: Snapshot, change: c.MemberRemoved) -> Snapshot:
 
 
 def _token_issued(s: Snapshot, change: c.TokenIssued) -> Snapshot:
-    s = add_token(s, change.token, Token(change.principal, change.ends, change.only, change.actions))
+    s = add_token(s, change.token, Token(change.principal, change.ends, change.only, change.actions, change.acts_in))
     if change.parent is None:
         return s
     return add_resource(s, Resource(ResourceId(change.token), "token", change.parent, change.token, None, {}))

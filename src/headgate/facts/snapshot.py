@@ -41,12 +41,16 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token: acts as its principal until `ends`, narrowed to `only` and `actions` where these are not None."""
+    """A token: acts as its principal until `ends`, narrowed to `only` and `actions` where these are not None.
+
+    `acts_in` is the team in which the principal acts; an access model says for which actions that matters (`acting`).
+    """
 
     principal: PrincipalId
     ends: float | None
     only: tuple[ResourceId, ...] | None = None
     actions: tuple[str, ...] | None = None
+    acts_in: ResourceId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,8 @@ def describe_creator_role(rule: CreatorRole, model: Model) -> str:
     """Return a sentence on the assignments that are made on a new resource."""
     types = type_words(model, rule.types)
     if rule.future is None:
-        return f"{types}: its creator is assigned `{rule.role}` on it"
+        creator = "its creator, or the team in which the creator acts," if rule.acting else "its creator"
+        return f"{types}: {creator} is assigned `{rule.role}` on it"
     return (
         f"{types}: each subject that is assigned `{rule.future}` on the nearest resource above with such an assignment is "
         f"assigned `{rule.role}` on it"

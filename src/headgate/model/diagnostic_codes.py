@@ -204,6 +204,11 @@ class DiagnosticCode(Enum):
         "a condition has no `{word}`",
         "All conditions of a `when` must hold, and each is one entry of its list. Alternatives are separate entries: of an action in `needs`, or separate rules of `spread` and `assign`. Put a value `or` in single quotes.",
     )
+    FUTURE_ACTING = (
+        "HG-M310",
+        "`acting` and `future` are both set; remove one of them",
+        "With `future` a rule assigns its role to subjects that have another role above, with `acting` to the team in which the creator acts.",
+    )
 
     NO_ROOT = (
         "HG-M401",

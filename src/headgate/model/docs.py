@@ -197,6 +197,9 @@ def _members(model: Model) -> Iterator[str]:
             word = model.local_name(type)
             yield f"- A subject with one of {roles(counting, model)} on a {word} is a member of that {word}, and also has the roles"
             yield f"  that are assigned to the {word}, and to everything of which the {word} is a member, at any depth."
+    if model.acting:
+        actions = join_names([f"`{local_action(model, each)}`" for each in sorted(model.acting)])
+        yield f"- For {actions}: if the caller's token acts in a team, only the roles of that team count, and of those that it is a member of."
     if not (model.members or "group" in model.types):
         yield "None."
     yield ""

@@ -194,7 +194,7 @@ class MembershipRequirement:
 
 @dataclass(frozen=True, slots=True)
 class CreatorRole:
-    """The creator of a resource of one of the types is assigned the role on it.
+    """The creator of a resource of one of the types is assigned the role on it; with `acting`, the team in which it acts.
 
     With `future`, the subjects that are assigned this role above are assigned `role` instead: on the nearest resource above
     the new one on which any subject is assigned `future`.
@@ -203,6 +203,7 @@ class CreatorRole:
     types: frozenset[str]
     role: str
     future: str | None = None
+    acting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +226,8 @@ class Model:
     that decides whether a caller may know that a resource exists; None: any action on it decides. `lineage` are
     relations along which roles come down as from a parent. `parameters` are, by action, those that the organization's own
     policy enforcement points pass with a question, besides the vocabulary's. `verbs` are, by type, the verbs that the model
-    adds to the vocabulary.
+    adds to the vocabulary. For the actions in `acting`, if the caller's token acts in a team, only the assignments of that
+    team count, and of the teams of which it is a member.
     """
 
     name: str
@@ -250,6 +252,7 @@ class Model:
     scopes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     verbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    acting: frozenset[str] = frozenset()
 
     def roles_granting(self, action: str) -> tuple[str, ...]:
         """Return the roles that give the action, weakest (fewest actions) first."""

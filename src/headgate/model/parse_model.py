@@ -32,7 +32,7 @@ MOST_ENTRIES = {"roles": 500, "settings": 200}
 _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
     "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
-    "newcomer", "discover", "bridges", "members", "scopes", "parameters", "language", "verbs", "lists",
+    "newcomer", "discover", "bridges", "members", "scopes", "parameters", "language", "verbs", "lists", "acting",
 )  # fmt: skip
 
 

@@ -84,6 +84,7 @@ class RuleParser:
             scopes=dict(self._scopes()),
             parameters=dict(self._parameters()),
             verbs=self.verbs,
+            acting=self._acting(),
         )
 
     def _rows(self, section: str) -> tuple[Node, ...]:
@@ -272,9 +273,11 @@ class RuleParser:
         )
 
     def _creator(self, value: Node) -> CreatorRole:
-        fields = self.read.fields(value, ("types", "role"), ("future",))
-        future = self._role_name(fields.get("future")) or None
-        return CreatorRole(self._types(fields, "types"), self._role_name(fields.get("role")), future)
+        fields = self.read.fields(value, ("types", "role"), ("future", "acting"))
+        future, acting = self._role_name(fields.get("future")) or None, self.read.flag(fields.get("acting"))
+        if future and acting:
+            self.read.report.add(DiagnosticCode.FUTURE_ACTING, fields["acting"])
+        return CreatorRole(self._types(fields, "types"), self._role_name(fields.get("role")), future, acting)
 
     def _bridge(self, value: Node) -> BridgeGrant:
         fields = self.read.fields(value, ("role", "relation", "actions"))
@@ -339,6 +342,17 @@ class RuleParser:
             for name in self.read.name_list(key):
                 type, _, verb = name.value.partition(".")
                 yield (self._known_action(name, type, verb) if type == ASSIGNMENT else self._needed_action(name)), names
+
+    def _acting(self) -> frozenset[str]:
+        """Return the actions of the section `acting`; those of `assignment` are written like those of a type."""
+        found: set[str] = set()
+        for key, verbs in self.read.entries(self.parts.get("acting"), "database: [create_table]"):
+            if key.value == ASSIGNMENT:
+                words = self.read.words(verbs)
+                found.update(self._known_action(word, ASSIGNMENT, word.value) for word in words)
+            else:
+                found.update(self._actions(MapNode(((key, verbs),), key.line, key.column)))
+        return frozenset(found - {""})
 
     def _actions(self, value: Value, *, anywhere: bool = False) -> frozenset[str]:
         found: set[str] = set()

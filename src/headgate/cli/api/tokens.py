@@ -55,6 +55,14 @@ def create_token(
     replaces: Annotated[
         str | None, typer.Option("--replaces", metavar="TOKEN", help="the id of a token to revoke at the same time")
     ] = None,
+    acts_in: Annotated[
+        str | None,
+        typer.Option(
+            "--acts-in",
+            metavar="TEAM",
+            help="the team in which the principal acts: its roles alone count for actions that the access model lists in `acting`",
+        ),
+    ] = None,
     *,
     dry_run: DryRun = False,
     reason: Reason = "",
@@ -68,6 +76,7 @@ def create_token(
         "only": resource,
         "actions": action,
         "replaces": replaces,
+        "acts_in": acts_in,
     }
     write(
         WriteOptions(dry_run, reason, output),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.control.access.acting_team import is_member
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
 from headgate.control.kernel.errors import InvalidError, NotFoundError
@@ -57,7 +58,8 @@ class IssueToken:
     """Issue a token for a principal, valid until `ends` (seconds since the epoch; None = no end).
 
     `only` narrows the token to decisions by way of these resources, `actions` to these actions. With a `parent` the token
-    is a resource below it, and the model says which users may delete it. The token `replaces`, if any, is revoked.
+    is a resource below it, and the model says which users may delete it. The token `replaces`, if any, is revoked. With
+    `acts_in`, the principal acts in that team, of which it must be a member.
     """
 
     token: TokenId
@@ -69,6 +71,7 @@ class IssueToken:
     actions: tuple[str, ...] | None = None
     parent: ResourceId | None = None
     replaces: TokenId | None = None
+    acts_in: ResourceId | None = None
     by_access_token: bool = False
     """Whether the caller presented a short-lived access token instead of a token."""
     name: str = "token.issue"
@@ -88,11 +91,12 @@ class IssueToken:
         for each in self.only or ():
             view.resource(each)
         _require_known_actions(view, self.actions or ())
+        self._require_team(view)
         view.free_id(self.token)
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the expiry of the token is in the past; choose a later one")
         parent = self.parent or _service(view, self.principal)
-        issued = TokenIssued(self.token, self.principal, self.ends, self.only, self.actions, parent)
+        issued = TokenIssued(self.token, self.principal, self.ends, self.only, self.actions, parent, self.acts_in)
         ended = self._end_replaced(view)
         return CommandEffect(
             (*ended.changes, issued),
@@ -101,6 +105,14 @@ class IssueToken:
                 DocumentPut("token", self.token, token_document(self.principal, self.secret, self.label)),
             ),
         )
+
+    def _require_team(self, view: CommandContext) -> None:
+        team = None if self.acts_in is None else view.resource(self.acts_in)
+        if team is not None and not is_member(view, self.principal, team):
+            raise InvalidError(
+                f"the principal of the token is not a member of the {team.type} in which the token is to act; choose a team of "
+                "which it is a member, or leave `acts_in` out"
+            )
 
     def _end_replaced(self, view: CommandContext) -> CommandEffect:
         if self.replaces is None:

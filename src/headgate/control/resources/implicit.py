@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from headgate.control.access.acting_team import find_team_of_caller
 from headgate.control.kernel.command import CommandContext
 from headgate.decision.tree import subject_kind
 from headgate.facts.changes import ResourceCreated, RoleAssigned
-from headgate.facts.ids import ResourceId, SubjectId
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment
-from headgate.model.model import Model
+from headgate.model.model import CreatorRole, Model
 
 
 def implicit_children(model: Model, parent: ResourceId, type: str) -> Iterator[ResourceCreated]:
@@ -22,7 +23,7 @@ def implicit_children(model: Model, parent: ResourceId, type: str) -> Iterator[R
 def creator_assignments(
     view: CommandContext, resource: ResourceId, type: str, parent: ResourceId, model: Model
 ) -> Iterator[RoleAssigned]:
-    """Yield the assignments that are made on a new resource: to its creator, and for future grants above it.
+    """Yield the assignments that are made on a new resource: to its creator or its team, and for future grants above it.
 
     There is no creator if the deployment itself creates the resource. The end of a future grant is also that of its
     assignments.
@@ -33,7 +34,14 @@ def creator_assignments(
                 if subject_kind(view.facts, given.subject) in model.roles[rule.role].to:
                     yield RoleAssigned(given.subject, rule.role, resource, model.name, given.grantor, given.ends)
         elif type in rule.types and view.actor is not None:
-            yield RoleAssigned(view.actor, rule.role, resource, model.name, view.actor)
+            yield RoleAssigned(_creator(view, rule, model), rule.role, resource, model.name, view.actor)
+
+
+def _creator(view: CommandContext, rule: CreatorRole, model: Model) -> SubjectId:
+    """Return the subject that a rule assigns its role to: the caller, or the team in which it acts, if that can have the role."""
+    team = find_team_of_caller(view) if rule.acting else None
+    can_have = team is not None and subject_kind(view.facts, team) in model.roles[rule.role].to
+    return team if team is not None and can_have else PrincipalId(view.actor or "")
 
 
 def _list_future_grants(

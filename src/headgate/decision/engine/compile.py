@@ -161,8 +161,8 @@ class CompiledModels:
 
     `foreseen` states whether holdings can be computed before the question is known, `attributed` whether they may depend
     on attributes of resources. `lineage` are the relations along which roles come down, `raised` the bits of rules with
-    `up`, `bridged` the actions that a role on another resource can give, and `teams` the types whose members get the
-    assignments of the team.
+    `up`, `bridged` the actions that a role on another resource can give, `teams` the types whose members get the assignments of
+    the team, and `acting` the actions for which the team of a token matters.
     """
 
     rules: Mapping[str, CompiledModel]
@@ -173,6 +173,7 @@ class CompiledModels:
     lineage: frozenset[str]
     bridged: frozenset[str]
     teams: frozenset[str]
+    acting: frozenset[str]
 
 
 def compile_models(models: Mapping[str, Model]) -> CompiledModels:
@@ -214,4 +215,5 @@ def _compile(models: Mapping[str, Model]) -> CompiledModels:
         lineage=frozenset(name for model in models.values() for name in model.lineage),
         bridged=frozenset(action for model in models.values() for each in model.bridges for action in each.actions),
         teams=frozenset(type for model in models.values() for type in model.members),
+        acting=frozenset(action for model in models.values() for action in model.acting),
     )

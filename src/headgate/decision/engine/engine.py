@@ -141,13 +141,14 @@ class Engine:
             token is not None
             and token.only is None
             and token.actions is None
+            and token.acts_in is None
             and token.principal == caller.principal
             and (token.ends is None or now < token.ends)
         )
 
     def _is_allowed_in_full(self, question: Question, now: float) -> bool:
         caller, resource = question.caller, self.facts.resources.get(question.resource)
-        if not self._compiled.foreseen:
+        if not self._compiled.foreseen or self._is_acting(question):
             return decide(self.models, self.facts, question, now).allowed
         if resource is None or caller_invalid(self.facts, caller, now):
             return False
@@ -158,6 +159,11 @@ class Engine:
         return self._answering.allows(held, question, resource, now) and self._allowed_by_restriction(
             question, resource, now
         )
+
+    def _is_acting(self, question: Question) -> bool:
+        """Whether the team in which the caller's token acts matters for the action."""
+        token = self.facts.tokens.get(question.caller.token) if question.caller.token else None
+        return token is not None and token.acts_in is not None and question.action in self._compiled.acting
 
     def _is_in_scope(self, question: Question, resource: Resource) -> bool:
         """Whether the run, if any, declares the action, and the token, if any, includes it in its actions."""

@@ -34,7 +34,7 @@ class TokenSummary(BaseModel):
     """A token without its secret. It expires at `ends`; null means never.
 
     A token can be narrowed: `only` limits it to what roles on these resources would allow, and `actions` to these actions.
-    Times are seconds since the epoch; `last_used` is accurate to the minute.
+    `acts_in` is the team in which the principal acts with it. Times are seconds since the epoch; `last_used` is accurate to the minute.
     """
 
     id: str
@@ -44,6 +44,7 @@ class TokenSummary(BaseModel):
     ends: float | None
     only: list[str] | None
     actions: list[str] | None
+    acts_in: str | None
     last_used: float | None
 
 
@@ -52,6 +53,8 @@ class TokenCreate(StrictSchema):
 
     `only` limits it to what roles on these resources would allow, and `actions` to these actions. With a `parent`, the token is
     a resource below it, and the access model decides which callers may delete it. Issuing it revokes the token `replaces`.
+    With `acts_in`, the principal acts in that team, of which it is a member: for actions that the access model lists in
+    `acting`, only the roles of that team count.
     """
 
     principal: Called | None = None
@@ -62,6 +65,7 @@ class TokenCreate(StrictSchema):
     actions: Annotated[list[Called], Field(max_length=_MOST)] | None = None
     parent: Called | None = None
     replaces: Called | None = None
+    acts_in: Called | None = None
 
 
 class IssuedToken(WriteAnswer):
@@ -127,6 +131,7 @@ def create_token(
         None if body.actions is None else tuple(body.actions),
         None if body.parent is None else find_resource(organization, caller, body.parent),
         None if body.replaces is None else TokenId(body.replaces),
+        None if body.acts_in is None else find_resource(organization, caller, body.acts_in),
         by_access_token=who.is_access_token,
     )
     answer = write.execute(command, ResourceId(token), id=token, ends=ends)
@@ -186,5 +191,6 @@ def _row(organization: Organization, caller: Caller, id: TokenId, label: str, us
         "ends": token.ends,
         "only": only,
         "actions": None if token.actions is None else list(token.actions),
+        "acts_in": None if token.acts_in is None else visible_display_name(organization, caller, token.acts_in),
         "last_used": organization.used.get(id, used),
     }
