@@ -1,4 +1,7 @@
-"""The example model decides like the open-source Unity Catalog server; this file repeats the rules of its annotations."""
+"""The example model decides like the open-source Unity Catalog server; this file repeats the rules of its annotations.
+
+`BROWSE` and `MANAGE` decide as the documentation of Unity Catalog says.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +13,11 @@ from hypothesis import strategies as st
 
 from headgate.cli.scenarios.folders import System, read_folder
 from headgate.conformance.runner import ConformanceCase, run_case
+from headgate.control.models.commands import InstallModel
+from headgate.control.models.library import load_source
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference
+from tests.app.deployment_harness import world_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "models" / "unity_catalog"
 
@@ -22,45 +28,48 @@ _USE = "S:OWNER,USE_SCHEMA C:OWNER,USE_CATALOG"
 _SEEN = "M:OWNER | C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG"
 
 # Resource | operation | alternatives, of which one suffices: `place:A,B` is A or B on the place. `grant` names the
-# privilege.
+# privilege. BROWSE, MANAGE and the grant of OWNER are from the documentation (UC-AMB-8, UC-AMB-9).
 OPERATIONS = f"""
     M  create catalog           M:OWNER,CREATE_CATALOG
     M  grant CREATE_CATALOG     M:OWNER
-    C  describe                 M:OWNER | C:OWNER,USE_CATALOG
-    C  alter                    C:OWNER
-    C  drop                     M:OWNER | C:OWNER
+    M  grant OWNER              M:OWNER
+    C  describe                 M:OWNER | C:OWNER,USE_CATALOG,BROWSE,MANAGE
+    C  alter                    C:OWNER,MANAGE
+    C  drop                     M:OWNER | C:OWNER,MANAGE
     C  create schema            C:OWNER | C:USE_CATALOG C:CREATE_SCHEMA
-    C  grant USE_CATALOG        M:OWNER | C:OWNER
-    S  describe                 M:OWNER | C:OWNER | S:OWNER,USE_SCHEMA C:USE_CATALOG
-    S  alter                    M:OWNER | S:OWNER | S:USE_SCHEMA C:USE_CATALOG
-    S  drop                     M:OWNER | C:OWNER | S:OWNER C:USE_CATALOG
+    C  grant USE_CATALOG        M:OWNER | C:OWNER,MANAGE
+    C  grant BROWSE             M:OWNER | C:OWNER,MANAGE
+    S  describe                 C:BROWSE | M:OWNER | C:OWNER | S:OWNER,USE_SCHEMA,MANAGE C:USE_CATALOG
+    S  alter                    M:OWNER | S:OWNER | S:USE_SCHEMA,MANAGE C:USE_CATALOG
+    S  drop                     M:OWNER | C:OWNER | S:OWNER,MANAGE C:USE_CATALOG
     S  create table             C:OWNER,USE_CATALOG S:OWNER | C:OWNER,USE_CATALOG S:USE_SCHEMA S:CREATE_TABLE
     S  create volume            C:OWNER,USE_CATALOG S:OWNER | C:OWNER,USE_CATALOG S:USE_SCHEMA S:CREATE_VOLUME
     S  create function          {_USE}
     S  create registered_model  C:OWNER,USE_CATALOG S:OWNER | C:OWNER,USE_CATALOG S:USE_SCHEMA S:CREATE_MODEL,CREATE_FUNCTION
-    S  grant USE_SCHEMA         M:OWNER | C:OWNER | S:OWNER C:USE_CATALOG
-    T  describe                 {_SEEN} T:OWNER,SELECT,MODIFY
+    S  grant USE_SCHEMA         M:OWNER | C:OWNER | S:OWNER,MANAGE C:USE_CATALOG
+    T  describe                 C:BROWSE | {_SEEN} T:OWNER,SELECT,MODIFY,MANAGE
     T  select                   {_USE} T:OWNER,SELECT
     T  insert                   {_USE} T:OWNER | {_USE} T:SELECT T:MODIFY
     T  update                   {_USE} T:OWNER | {_USE} T:SELECT T:MODIFY
     T  delete_rows              {_USE} T:OWNER | {_USE} T:SELECT T:MODIFY
-    T  alter                    {_USE} T:OWNER,MODIFY
-    T  drop                     C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG T:OWNER
-    T  grant SELECT             {_SEEN} T:OWNER
-    V  describe                 {_SEEN} V:OWNER,READ_VOLUME
+    T  alter                    {_USE} T:OWNER,MODIFY,MANAGE
+    T  drop                     C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG T:OWNER,MANAGE
+    T  grant SELECT             {_SEEN} T:OWNER,MANAGE
+    T  grant MANAGE             {_SEEN} T:OWNER,MANAGE
+    V  describe                 C:BROWSE | {_SEEN} V:OWNER,READ_VOLUME,MANAGE
     V  read                     {_USE} V:OWNER,READ_VOLUME
-    V  alter                    {_USE} V:OWNER
-    V  delete                   C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG V:OWNER
-    V  grant READ_VOLUME        {_SEEN} V:OWNER
-    F  describe                 {_SEEN} F:OWNER,EXECUTE
+    V  alter                    {_USE} V:OWNER,MANAGE
+    V  delete                   C:OWNER | S:OWNER C:USE_CATALOG | S:USE_SCHEMA C:USE_CATALOG V:OWNER,MANAGE
+    V  grant READ_VOLUME        {_SEEN} V:OWNER,MANAGE
+    F  describe                 C:BROWSE | {_SEEN} F:OWNER,EXECUTE,MANAGE
     F  execute                  {_USE} F:OWNER,EXECUTE
-    F  delete                   M:OWNER | {_USE} F:OWNER
-    F  grant EXECUTE            {_SEEN} F:OWNER
-    R  describe                 {_SEEN} R:OWNER,EXECUTE
+    F  delete                   M:OWNER | {_USE} F:OWNER,MANAGE
+    F  grant EXECUTE            {_SEEN} F:OWNER,MANAGE
+    R  describe                 C:BROWSE | {_SEEN} R:OWNER,EXECUTE,MANAGE
     R  read                     {_USE} R:OWNER,EXECUTE
-    R  edit                     {_USE} R:OWNER
-    R  delete                   {_SEEN} R:OWNER
-    R  grant EXECUTE            M:OWNER | R:OWNER
+    R  edit                     {_USE} R:OWNER,MANAGE
+    R  delete                   {_SEEN} R:OWNER,MANAGE
+    R  grant EXECUTE            M:OWNER | R:OWNER | S:OWNER,USE_SCHEMA C:USE_CATALOG R:MANAGE
 """
 
 
@@ -135,3 +144,25 @@ class TestTheModel:
 
         assert [f"{each.case.id}: {each.answer}, {each.why}" for each in outcomes if not each.passed] == []
         assert len(outcomes) >= 60
+
+    def test_the_example_model_decides_in_an_organization_that_is_created_under_it(self, tmp_path: Path) -> None:
+        """Its owner creates the catalog, owns it, and lets a new user read a table."""
+        [file] = FOLDER.glob("*.yaml")
+        with world_in(tmp_path, founding=False) as world:
+            world.deployment.organizations.deployment.control.execute(
+                InstallModel(load_source(file.read_text(), file.name)), None
+            )
+            place = world.organization("acme", "unity_catalog")
+            for type, parent, name in (
+                ("lake", "project", "lake"),
+                ("database", "lake", "sales"),
+                ("table", "lake.sales", "orders"),
+            ):
+                place.create("/resources", {"type": type, "parent": parent, "name": name})
+            user = place.create("/users", {"name": "ann"})
+            for role, name in (("USE_CATALOG", "lake"), ("USE_SCHEMA", "lake.sales"), ("SELECT", "lake.sales.orders")):
+                assert place.give(user, role, name).status_code == 201
+
+            question = {"action": "table.select", "resource": "lake.sales.orders", "subject": user}
+
+            assert place.result("owner", "POST", "/questions", question)["allowed"]

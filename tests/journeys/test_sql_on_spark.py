@@ -11,18 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
-from headgate.app.background import run_in_background
 from headgate.app.server import Server
-from headgate.app.settings.settings import Settings
 from headgate.endpoints.api.sql.schemas import ARROW
 from headgate.spark.sql.client import connect
-from headgate.spark.toolchain.prepare import Toolchain, default_cache
-from tests.app.server_process import Serving
+from tests.journeys.sql_person import Person, variables
 from tests.repo.sessions import BLOCK, Step, ran, session
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -78,29 +74,6 @@ REBOUND = [
 ]
 
 
-class Person:
-    """A user with a token."""
-
-    def __init__(self, server: Server | Serving, token: str) -> None:
-        self.token = token
-        self.http = httpx.Client(
-            base_url=f"{server.url}/api/v1",
-            headers={"authorization": f"Bearer {token}"},
-            timeout=120,
-            trust_env=False,
-        )
-
-    def sql(self, statement: str, accept: str = "*/*", **more: Any) -> httpx.Response:
-        """Send a statement."""
-        return self.http.post("/sql", json={"statement": statement, **more}, headers={"accept": accept})
-
-    def rows(self, statement: str, **more: Any) -> list[list[Any]]:
-        """Return the rows of a statement that must succeed."""
-        answer = self.sql(statement, **more)
-        assert answer.status_code == 200, answer.text
-        return list(answer.json()["rows"])
-
-
 @contextmanager
 def revoked(owner: Person) -> Iterator[None]:
     """Revoke vic's role on `lake.raw` until the block ends."""
@@ -110,15 +83,6 @@ def revoked(owner: Person) -> Iterator[None]:
         yield
     finally:
         assert owner.http.post("/assignments", json=role).is_success
-
-
-@pytest.fixture(scope="module")
-def server(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    assert toolchain.guard_jar.exists()
-    folder = tmp_path_factory.mktemp("sql") / "data"
-    settings = Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, spark_organizations=("*",))
-    with run_in_background(settings, print) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -400,12 +364,6 @@ class TestARefusal:
         answer = vic.sql("SELECT * FROM lake.raw.nosuch")
 
         assert (answer.status_code, answer.json()["sqlstate"]) == (400, "42P01")
-
-
-def variables(server: Server) -> dict[str, str]:
-    """Return the environment variables with which a shell session uses a server."""
-    known = {"HEADGATE_URL": server.url, "HEADGATE_DATA": str(server.settings.folder)}
-    return known | {"SPARK": f"sc://localhost:{server.gateway_port}"}
 
 
 def require_as_shown(step: Step, server: Server, folder: Path) -> None:

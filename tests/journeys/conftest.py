@@ -1,0 +1,20 @@
+"""A server with a Spark driver that tests of this folder share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from headgate.app.background import run_in_background
+from headgate.app.server import Server
+from headgate.app.settings.settings import Settings
+from headgate.spark.toolchain.prepare import Toolchain, default_cache
+
+
+@pytest.fixture(scope="session")
+def server(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve SQL over HTTP until the tests end; a module leaves the access model of the organization as it found it."""
+    assert toolchain.guard_jar.exists()
+    folder = tmp_path_factory.mktemp("sql") / "data"
+    settings = Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, spark_organizations=("*",))
+    with run_in_background(settings, print) as opened:
+        yield opened
