@@ -281,7 +281,7 @@ class TestGroups:
 
 class TestTokens:
     def test_a_token_acts_as_its_principal(self) -> None:
-        assert FACTS.tokens[TOKEN] == Token(ROBOT, 12.5, (TABLE,), ("table.select",))
+        assert FACTS.tokens[TOKEN] == Token(ROBOT, 12.5, (TABLE,), ("table.select",), PROJECT)
         assert FACTS.actors_of[ROBOT] == {TOKEN}
         assert ANNA not in FACTS.tokens
 

@@ -37,7 +37,7 @@ class _Image:
 
 
 _SHAPE = shape_of(_Image)
-_SHAPE_SUM: Final = 0xDC8503BC
+_SHAPE_SUM: Final = 0x5E6C5F6E
 """The number of the facts' shape. Facts of another shape need another number, so that older checkpoints are refused."""
 
 

@@ -119,7 +119,7 @@ _REFERENCES: Mapping[type, Mapping[str, str]] = {
     c.GroupDeleted: {"group": "group"},
     c.MemberAdded: {"group": "group", "principal": "principal"},
     c.MemberRemoved: {"group": "group", "principal": "principal"},
-    c.TokenIssued: {"principal": "principal", "parent": "resource"},
+    c.TokenIssued: {"principal": "principal", "parent": "resource", "acts_in": "resource"},
     c.TokenRevoked: {"token": "token"},
     c.ResourceCreated: {"parent": "resource"},
     c.ResourceRenamed: {"resource": "resource", "parent": "resource"},

@@ -176,8 +176,8 @@ class DiagnosticCode(Enum):
     )
     NEEDS_NOTHING = (
         "HG-M304",
-        "an alternative of `{action}` has neither `when` nor `roles`, so it always holds; add `when` or `roles`",
-        "An alternative states conditions (`when`), roles (`roles`), or both.",
+        "an alternative of `{action}` has neither `when`, `roles` nor `each`, so it always holds; add one of them",
+        "An alternative states conditions (`when`), roles (`roles`), or a parameter whose words are verbs (`each`).",
     )
     NO_HOLDER = (
         "HG-M305",
@@ -361,11 +361,11 @@ class DiagnosticCode(Enum):
     SAME_NEVER = (
         "HG-M618",
         "nothing of {types} can be in a `{type}`; choose another type, or remove `same`",
-        "With `same: TYPE`, the resource of the assignment and the subject must be below the same resource of that type, or be it. Users and groups are below none.",
+        "With `same: TYPE`, the resource of the assignment and the subject must be below the same resource of that type, or be it. Users are below none.",
     )
     SINGLE_FOR_MANY = (
         "HG-M619",
-        "role `{role}` has a single holder, but this rule assigns it to each new user or service principal; choose another role",
+        "role `{role}` has a single holder, but this rule assigns it to several subjects; choose another role",
         "With `single: true`, a role has one holder on a resource, and a further assignment takes it from that holder.",
     )
 

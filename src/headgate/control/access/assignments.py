@@ -1,16 +1,16 @@
 """Role assignments: assigning, revoking and changing roles."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headgate.control.access.last_owner import require_remaining_owner
+from headgate.control.access.single_holders import require_several_holders, take_from_holder
 from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.operations import AssignmentWords, OperationPlace
 from headgate.decision.types import Question
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
-from headgate.facts.snapshot import Assignment, Resource
+from headgate.facts.snapshot import Assignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +45,10 @@ class AssignRole:
         if old is not None and self._cuts(old, view.now):
             view.require_operation("role.shorten", {"resource": about})
         given = RoleAssigned(self.subject, self.role, place.id, model, view.actor, self.ends, self.starts, self.reason)
-        taken = tuple(self._take_from_holder(view, place, model))
+        taken = tuple(take_from_holder(view, place, given))
         for subject in (self.subject, *(each.subject for each in taken)):
             require_remaining_owner(view, subject, *taken, given)
         return CommandEffect((*taken, given))
-
-    def _take_from_holder(self, view: CommandContext, place: Resource, model: str) -> Iterator[RoleRevoked]:
-        """Yield the revocations by which a role with a single holder is transferred; the caller may have to remove the role."""
-        role = view.models[model].roles.get(self.role)
-        if role is None or not role.single:
-            return
-        if self.starts is not None or self.ends is not None:
-            raise InvalidError(
-                f"`{self.role}` always has exactly one holder on a resource, so its assignment has no start and no end; "
-                "leave the dates out"
-            )
-        for held in tuple(view.facts.list_assigned_on(place.id)):
-            if (held.role, held.model) == (self.role, model) and held.subject != self.subject:
-                about = AssignmentWords(self.role, held.subject)
-                view.require_operation("role.revoke", {"resource": OperationPlace(place, about=about)})
-                yield RoleRevoked(held.subject, held.role, place.id, held.reason)
 
     def _require_subject(self, view: CommandContext, place: ResourceId) -> None:
         """Raise `NotFoundError` for a subject that is missing, or hidden from a caller that may not assign the role to it.
@@ -120,7 +104,7 @@ class ChangeRole:
         """Require the privilege to change the one role into the other; the last owner cannot be removed."""
         place = view.target(self.resource)
         model = resolve_role_model(view, self.new_role, place)
-        _require_several_holders(view, self.new_role, model)
+        require_several_holders(view.models[model], self.new_role)
         about = OperationPlace(place, about=AssignmentWords(self.role, self.subject, self.new_role))
         view.require_operation(self.name, {"resource": about})
         old = _require_assignment(view, self.subject, self.role, place.id, self.reason)
@@ -135,15 +119,6 @@ class ChangeRole:
         )
         require_remaining_owner(view, self.subject, *changes)
         return CommandEffect(changes)
-
-
-def _require_several_holders(view: CommandContext, name: str, model: str) -> None:
-    role = view.models[model].roles.get(name)
-    if role is not None and role.single:
-        raise InvalidError(
-            f"`{name}` has a single holder on a resource, so another role cannot be changed into it; assign it, which takes "
-            "it from its holder"
-        )
 
 
 def _find_assignment(

@@ -7,6 +7,7 @@ the users who could make one of the smallest assignments that would allow it.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from headgate.control.access.single_holders import is_single
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
@@ -171,9 +172,8 @@ def _assignable(view: CommandContext, request: RequestId, fix: Fix) -> Iterator[
         place = view.target(needed.resource)
         model = view.model_for(place.type, place.id)
         given = RoleAssigned(fix.subject, needed.role, place.id, model.name, view.actor, reason=request)
-        role = model.roles.get(needed.role)
         # An approval takes no role from its single holder.
-        if not (role and role.single) and _may_assign(view, given):
+        if not is_single(model, needed.role) and _may_assign(view, given):
             yield given
             view = view.with_changes(given)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.control.access.last_owner import require_remaining_owner
+from headgate.control.access.single_holders import require_several_holders
 from headgate.control.access.visibility import may_see_subject
 from headgate.control.identity.tokens import token_erasures
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action, resolve_role_model
@@ -53,6 +54,7 @@ class AddPrincipal:
         model = view.model_for(place.type, place.id)
         usable_name_of_user(view, self.principal, self.person)
         resolve_role_model(view, self.role, place)
+        require_several_holders(model, self.role)
         if model_has_action(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
         view.require_action("assignment.add", place.id, role=self.role)
@@ -153,6 +155,7 @@ class CreateServicePrincipal:
         added = PrincipalAdded(self.principal, _SERVICE)
         if self.role is not None:
             resolve_role_model(view, self.role, place)
+            require_several_holders(model, self.role)
             after = view.with_changes(added)
             after.require_action("assignment.add", place.id, role=self.role, subject=self.principal)
         roles = self._roles(view, model, place)

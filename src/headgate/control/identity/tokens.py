@@ -173,7 +173,7 @@ def token_erasures(token: TokenId) -> Iterator[DocumentPut]:
 def _require_known_actions(view: CommandContext, actions: Iterable[str]) -> None:
     known = shipped_vocabulary()
     for each in actions:
-        is_known = each in known or any(model_has_action(model, each) for model in view.models.values())
+        is_known = each in known or any(each in known.of_model(model) for model in view.models.values())
         if view.caller is not None and not is_known:
             raise InvalidError(
                 f"no access model has the action `{each}`, to which the token would be limited; `headgate model document` "

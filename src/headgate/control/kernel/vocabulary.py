@@ -21,7 +21,7 @@ def describe_unknown_action(action: str, models: Iterable[Model] = ()) -> str | 
     None for an action of the vocabulary or of one of the models.
     """
     known = shipped_vocabulary()
-    if action in known or any(action in model.actions_on(action.partition(".")[0]) for model in models):
+    if action in known or any(action in known.of_model(model) for model in models):
         return None
     near = get_close_matches(action, known, 1)
     hint = f"did you mean `{near[0]}`?" if near else "`headgate model document actions` lists the actions"

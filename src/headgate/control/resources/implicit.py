@@ -4,11 +4,18 @@ from collections.abc import Iterator, Mapping
 
 from headgate.control.access.acting_team import find_team_of_caller
 from headgate.control.kernel.command import CommandContext
+from headgate.decision.context import EvaluationContext
+from headgate.decision.effective_assignments import expand_assignment
 from headgate.decision.tree import subject_kind
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
 from headgate.facts.changes import ResourceCreated, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment
 from headgate.model.model import CreatorRole, Model
+
+_NO_QUESTION = Question(Caller(PrincipalId("")), "", ResourceId(""))
+"""For the conditions of a future grant, which no caller asks about."""
 
 
 def implicit_children(model: Model, parent: ResourceId, type: str) -> Iterator[ResourceCreated]:
@@ -51,7 +58,12 @@ def _list_future_grants(
     facts = view.facts
     for place in (parent, *(each.id for each in facts.ancestors(parent))):
         there = [each for each in facts.list_assigned_on(place) if (each.role, each.model) == (role, model.name)]
-        found = [each for each in there if each.holds_at(view.now)]
+        asked = EvaluationContext(view.models, facts, _NO_QUESTION, view.now)
+        found = [
+            each
+            for each in there
+            if each.holds_at(view.now) and role in expand_assignment(asked, model, each, facts.resources[place])
+        ]
         if found:
             latest_last = sorted(found, key=lambda each: (each.ends is None, each.ends or 0))
             return {each.subject: each for each in latest_last}

@@ -9,6 +9,7 @@ from typing import Any
 from headgate.control.kernel.vocabulary import describe_unknown_action
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import NOT_IN_MODEL, UNKNOWN_ACTION
+from headgate.decision.context import Models
 from headgate.decision.explain.explain import explain
 from headgate.decision.types import Decision, Fix, GrantPath, RequiredAssignment, RequiredMembership
 from headgate.endpoints.authzen.subjects import SubjectEvaluation
@@ -44,7 +45,9 @@ def explained_response(
         answer["context"]["paths"] = [_plain(path) for path in explanation.decision.paths]
         return answer
     if missing.code == UNKNOWN_ACTION:
-        return _build_response(decision, UNKNOWN_ACTION, _describe_unknown_action(question.action, resource))
+        return _build_response(
+            decision, UNKNOWN_ACTION, _describe_unknown_action(answers.models, question.action, resource)
+        )
     wording, known = organization.wording, answers.facts.resources.get(question.resource)
     if known is None or missing.code == _HIDDEN:
         return _build_response(decision, _HIDDEN, wording.hidden((resource,)))
@@ -55,9 +58,11 @@ def explained_response(
     return answer
 
 
-def _describe_unknown_action(action: str, resource: str) -> str:
+def _describe_unknown_action(models: Models, action: str, resource: str) -> str:
     """Return the text for an action that the models lack; it depends on no resource, so it reveals none."""
-    return describe_unknown_action(action) or f"`{action}` on `{resource}` is not allowed: {NOT_IN_MODEL}"
+    return (
+        describe_unknown_action(action, models.values()) or f"`{action}` on `{resource}` is not allowed: {NOT_IN_MODEL}"
+    )
 
 
 def error_response(status: int, message: str) -> Told:
