@@ -1,6 +1,6 @@
 """Grants: the assignments of each subject itself as masks at places, from which holdings are computed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from headgate.decision.engine.cache import BoundedCache
@@ -18,6 +18,9 @@ _MOST = 1 << 15
 Masks = dict[ResourceId, int]
 """Bits by place."""
 
+TeamKey = tuple[str, ResourceId]
+"""A model, and a team that is one under it."""
+
 
 class Grants(NamedTuple):
     """The assignments of one subject itself, within a span of time.
@@ -29,8 +32,8 @@ class Grants(NamedTuple):
 
     masks: Mapping[MembershipCondition, Masks]
     roles: frozenset[tuple[str, ResourceId, str]]
-    teams: frozenset[tuple[str, ResourceId]]
-    outer: frozenset[tuple[str, ResourceId]]
+    teams: frozenset[TeamKey]
+    outer: frozenset[TeamKey]
     span: ValidityWindow
 
     def select_by_model(self, model: str) -> "Grants":
@@ -58,6 +61,16 @@ class GrantIndex:
         self._grounds = grounds
         self._kept = kept or BoundedCache[SubjectId, Grants](_MOST)
 
+    @property
+    def models(self) -> Collection[str]:
+        """The names of the models in force."""
+        return self._compiled.rules.keys()
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether grants may depend on membership conditions, under one of the models."""
+        return any(rules.model.standing for rules in self._compiled.rules.values())
+
     def advance(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "GrantIndex":
         """Return the grants in the snapshot after these changes."""
         return GrantIndex(self._compiled, facts, grounds, self._kept.without(touched.subjects))
@@ -72,11 +85,7 @@ class GrantIndex:
 
     def _read(self, subject: SubjectId, span: ValidityWindow) -> Grants:
         facts, compiled, masks = self._facts, self._compiled, dict[MembershipCondition, Masks]()
-        roles, teams, outer = (
-            set[tuple[str, ResourceId, str]](),
-            set[tuple[str, ResourceId]](),
-            set[tuple[str, ResourceId]](),
-        )
+        roles, teams, outer = set[tuple[str, ResourceId, str]](), set[TeamKey](), set[TeamKey]()
         for given in facts.assignments.get(subject, NOTHING_HELD).values():
             rules, place = compiled.rules.get(given.model), given.resource
             origin = facts.resources.get(place)

@@ -1,20 +1,22 @@
 """Holdings: the bits of all assignments that count for a principal, including those of its groups and teams."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from operator import is_
 
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.engine.cache import BoundedCache
-from headgate.decision.engine.grants import GrantIndex, Grants, Masks, add, join_masks
+from headgate.decision.engine.grants import GrantIndex, Grants, Masks, TeamKey, add, join_masks
 from headgate.decision.engine.invalidation import Invalidation
 from headgate.decision.engine.position import MembershipAnchor, MembershipCondition
 from headgate.decision.engine.positions import PositionIndex
+from headgate.decision.engine.team_reach import ANY_MODEL, TeamReach, build_reach, keys_of, list_teams, update_reach
 from headgate.decision.engine.validity import ValidityWindow
 from headgate.decision.tree import subject_kind
 from headgate.facts.caller import Caller
-from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
 
 _MOST = 1 << 14
@@ -35,6 +37,26 @@ class Holdings:
     until: float = inf
 
 
+MANY_TEAMS = 64
+"""The number of teams from which on the reach of a principal is kept and updated, instead of read anew."""
+
+_MOST_REACHES = 256
+"""The most principals whose reach is kept; one of 10,000 teams takes about three megabytes."""
+
+_MOST_CHANGED = 100
+"""The most changed subjects for which a reach is updated; after more of them it is built anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReach:
+    """The reach of a principal while since <= now < until, and the subjects whose assignments have changed since then."""
+
+    reach: TeamReach
+    changed: frozenset[SubjectId]
+    since: float
+    until: float
+
+
 class HoldingsIndex:
     """The holdings of all principals of a snapshot. `near` has those in use, for fast access."""
 
@@ -45,20 +67,29 @@ class HoldingsIndex:
         granting: GrantIndex,
         kept: BoundedCache[PrincipalId, Holdings] | None = None,
         shared: BoundedCache[PrincipalId, Shared] | None = None,
+        reaches: dict[PrincipalId, KeptReach] | None = None,
     ) -> None:
         self._facts = facts
         self._grounds = grounds
         self._granting = granting
         self._kept = kept or BoundedCache[PrincipalId, Holdings](_MOST)
         self._shared = shared or BoundedCache[PrincipalId, Shared](_MOST)
+        self._reaches = reaches or {}
         self.near = self._kept.near
 
     def advance(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HoldingsIndex":
         """Return the holdings in the snapshot after these changes."""
         kept = None if touched.everybody else self._kept.without(touched.people)
-        return HoldingsIndex(
-            facts, grounds, self._granting.advance(facts, grounds, touched), kept, self._shared.without(())
-        )
+        reaches = {} if touched.everybody else dict(self._list_reaches(touched))
+        granting = self._granting.advance(facts, grounds, touched)
+        return HoldingsIndex(facts, grounds, granting, kept, self._shared.without(()), reaches)
+
+    def _list_reaches(self, touched: Invalidation) -> Iterator[tuple[PrincipalId, KeptReach]]:
+        """Yield the kept reaches, each with the subjects whose assignments changed since then."""
+        for principal, kept in self._reaches.copy().items():  # another thread may add some
+            changed = kept.changed | touched.subjects if principal in touched.people else kept.changed
+            if len(changed) <= _MOST_CHANGED:
+                yield principal, replace(kept, changed=changed)
 
     def of(self, principal: PrincipalId, now: float) -> Holdings:
         """Return the holdings of the principal at a time."""
@@ -83,36 +114,52 @@ class HoldingsIndex:
         return Holdings(principal, exists, self._at(principal, span) if exists else {}, span.since, span.until)
 
     def _at(self, principal: PrincipalId, span: ValidityWindow) -> Masks:
-        own = self._granting.of(principal, span)
-        groups = tuple(self._granting.of(each, span) for each in self._facts.groups_of(principal))
-        served = self._list_served(principal, own.teams.union(*(each.teams for each in groups)), span)
-        kind, parts = subject_kind(self._facts, principal), (own, *groups, *served)
+        groups = self._facts.groups_of(principal)
+        roots = frozenset((ANY_MODEL, ResourceId(each)) for each in (principal, *groups))
+        reach = self._update_reach(principal, roots, span)
+        if reach is None:
+            own, crew = self._granting.of(principal, span), tuple(self._granting.of(each, span) for each in groups)
+            starts = own.teams.union(*(each.teams for each in crew))
+            grants_of = partial(self._of_subject, span)
+            teams = dict(list_teams(starts, (), grants_of)) if starts else {}
+            if len(teams) < MANY_TEAMS or self._granting.has_conditions:
+                return self._count(principal, own, crew, tuple(teams.values()))
+            reach = build_reach(roots, {**{each: grants_of(each) for each in roots}, **teams})
+        if len(self._reaches) >= _MOST_REACHES:
+            self._reaches.clear()
+        self._reaches[principal] = KeptReach(reach, frozenset(), span.since, span.until)
+        return reach.at
+
+    def _count(
+        self, principal: PrincipalId, own: Grants, groups: tuple[Grants, ...], teams: tuple[Grants, ...]
+    ) -> Masks:
+        """Return the bits of the grants whose membership conditions the principal meets."""
+        kind, parts = subject_kind(self._facts, principal), (own, *groups, *teams)
         counting: dict[MembershipCondition, bool] = {}
         at: Masks = {}
-        for index, masks in enumerate((self._together(principal, groups), own.masks, *(each.masks for each in served))):
+        for masks in (self._together(principal, groups), own.masks, *(each.masks for each in teams)):
             for condition, marks in masks.items():
                 if condition not in counting:
                     counting[condition] = all(_stands(condition, each, kind, parts) for each in condition.anchors)
-                if counting[condition] and index > 1:
-                    add(at, marks.items())  # there may be thousands of teams, so `at` is not copied for each
-                elif counting[condition]:
+                if counting[condition]:
                     at = join_masks(at, marks)
         return at
 
-    def _list_served(
-        self, principal: PrincipalId, teams: frozenset[tuple[str, ResourceId]], span: ValidityWindow
-    ) -> list[Grants]:
-        """Return the grants of the teams of a principal, and of the teams of which these are members."""
-        seen, found = {*teams}, list[Grants]()
-        waiting = [each for each in teams if each[1] != principal]
-        while waiting:
-            model, team = waiting.pop()
-            grants = self._granting.of(team, span).select_by_model(model)
-            found.append(grants)
-            new = [each for each in grants.outer if each not in seen and each[1] != principal]
-            seen.update(new)
-            waiting.extend(new)
-        return found
+    def _of_subject(self, span: ValidityWindow, subject: TeamKey) -> Grants:
+        """Return the grants of a team under a model, or of the principal or a group under all models; see `TeamReach`."""
+        grants = self._granting.of(subject[1], span)
+        return grants._replace(outer=grants.teams) if subject[0] == ANY_MODEL else grants.select_by_model(subject[0])
+
+    def _update_reach(
+        self, principal: PrincipalId, roots: frozenset[TeamKey], span: ValidityWindow
+    ) -> TeamReach | None:
+        """Return the reach that was kept for the principal, after the changes since then; None if none is valid."""
+        kept = self._reaches.get(principal)
+        if kept is None or not kept.since <= span.now < kept.until:
+            return None
+        span.since, span.until = max(span.since, kept.since), min(span.until, kept.until)
+        changed = keys_of(kept.changed, self._granting.models)
+        return update_reach(kept.reach, roots, changed, self._facts, partial(self._of_subject, span))
 
     def _together(self, principal: PrincipalId, groups: tuple[Grants, ...]) -> Mapping[MembershipCondition, Masks]:
         """Return the joint masks of the principal's groups; they are reused while the groups' grants are the same."""
