@@ -7,7 +7,7 @@ from headgate.decision.tree import subject_kind
 from headgate.facts.changes import ResourceCreated, RoleAssigned
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment
-from headgate.model.model import Model
+from headgate.model.model import CreatorRole, Model
 
 
 def implicit_children(model: Model, parent: ResourceId, type: str) -> Iterator[ResourceCreated]:
@@ -25,15 +25,28 @@ def creator_assignments(
     """Yield the assignments that are made on a new resource: to its creator, and for future grants above it.
 
     There is no creator if the deployment itself creates the resource. The end of a future grant is also that of its
-    assignments.
+    assignments. A role with a single holder is assigned once: for a future grant without an end, or else to the creator.
     """
-    for rule in model.creators:
-        if type in rule.types and rule.future:
-            for given in _list_future_grants(view, parent, rule.future, model).values():
-                if subject_kind(view.facts, given.subject) in model.roles[rule.role].to:
-                    yield RoleAssigned(given.subject, rule.role, resource, model.name, given.grantor, given.ends)
-        elif type in rule.types and view.actor is not None:
-            yield RoleAssigned(view.actor, rule.role, resource, model.name, view.actor)
+    single: dict[str, RoleAssigned] = {}
+    for rule in sorted(model.creators, key=lambda rule: rule.future is None):
+        for given in _assigned_by(view, rule, resource, parent, model) if type in rule.types else ():
+            if not model.roles[rule.role].single:
+                yield given
+            elif given.ends is None:
+                single.setdefault(rule.role, given)
+    yield from single.values()
+
+
+def _assigned_by(
+    view: CommandContext, rule: CreatorRole, resource: ResourceId, parent: ResourceId, model: Model
+) -> Iterator[RoleAssigned]:
+    """Yield the assignments of one rule."""
+    if rule.future:
+        for given in _list_future_grants(view, parent, rule.future, model).values():
+            if subject_kind(view.facts, given.subject) in model.roles[rule.role].to:
+                yield RoleAssigned(given.subject, rule.role, resource, model.name, given.grantor, given.ends)
+    elif view.actor is not None:
+        yield RoleAssigned(view.actor, rule.role, resource, model.name, view.actor)
 
 
 def _list_future_grants(
