@@ -42,7 +42,7 @@ CREATED = {"create": {"id": "N", "type": "note", "parent": "O"}, "as": "ana"}
 
 
 def holders(*given: tuple[str, str]) -> set[tuple[str, str]]:
-    """Return who holds which role on a note that ana creates after these grants on the organization."""
+    """Return the subject and the role of each assignment on a note that ana creates after these grants."""
     language = words_of(load_model(MODEL, ACTIONS, "m.yaml", CONDITIONS), ACTIONS)
     world = build(yaml.safe_load(WORLD), language, Reference)
     for subject, role in given:
