@@ -12,9 +12,11 @@ from headgate.conformance.errors import ScenarioError
 from headgate.conformance.language import Language, words_of
 from headgate.conformance.world_builder import build
 from headgate.conformance.world_checker import check_world
+from headgate.decision.conditions import CONDITIONS
 from headgate.decision.evaluator import Reference
 from headgate.facts.ids import ResourceId
 from headgate.model.diagnostics import ModelError
+from headgate.model.load import load_model
 from headgate.model.model import Model
 from tests.fakes.generated_worlds import few
 from tests.fakes.small_organization import ACTIONS, DATAMESH, NEKT, ONEHOUSE, Y42
@@ -129,6 +131,43 @@ class TestAWorldWithSeveralMistakes:
         text = "groups:\n  - {id: b, type: team, parent: b}\n  - {id: a, type: team, parent: b}\n"
 
         assert len(mistakes_of(text, DATAMESH)) == 1
+
+
+class TestAWorldOfAModelWithOwnTypes:
+    MODEL = """
+model: m
+version: 1
+types:
+  organization: {under: []}
+  crew: {own: true, under: [organization]}
+  note: {own: true, under: [organization]}
+roles:
+  assignee: {on: [crew], to: [user]}
+  reader: {on: [note], to: [crew], actions: {note: [describe]}}
+members: {crew: [assignee]}
+assign:
+  - {holder: reader, roles: [reader], on: [note], to: [crew]}
+  - {holder: assignee, roles: [assignee], on: [crew]}
+"""
+    WORLD = """
+system: m
+resources:
+  - {id: O, type: organization, parent: null}
+  - {id: R, type: crew, parent: O}
+  - {id: S, type: note, parent: O}
+grants: [{to: R, role: reader, on: S}]
+"""
+
+    def test_a_resource_of_an_own_type_can_have_a_role(self) -> None:
+        assert reported(self.WORLD, self.language()) == []
+
+    def test_a_role_that_its_type_cannot_have_is_reported(self) -> None:
+        assert reported(self.WORLD.replace("to: R", "to: S"), self.language()) == [
+            "w.yaml:7:24: the role `reader` cannot be assigned to a `note`; it can be assigned to `crew`"
+        ]
+
+    def language(self) -> Language:
+        return words_of(load_model(self.MODEL, ACTIONS, "m.yaml", CONDITIONS), ACTIONS)
 
 
 class TestAShippedWorld:

@@ -91,6 +91,40 @@ resources:
 """
 
 
+def test_a_parameter_that_no_command_passes_is_asked_about_over_authzen_only(tmp_path: Path) -> None:
+    for folder in ("worlds", "cases"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "demo.yaml").write_text(MODEL)
+    (tmp_path / "worlds" / "demo.yaml").write_text(WORLD_OF_MODEL)
+    ask = {"actor": "m", "action": "edit", "resource": "p", "with": {"ticket": "approved"}}
+    case = {"id": "A", "system": "demo", "given": [], "ask": ask, "expect": "allow", "note": "", "source": ""}
+    (tmp_path / "cases" / "demo.jsonl").write_text(json.dumps(case))
+
+    done = CliRunner().invoke(app, ["model", "test", str(tmp_path), "--entry", "http"])
+
+    assert done.output.splitlines()[-2:] == [
+        "for 1 of the cases, only AuthZEN answered, because no route with a dry run fits the question",
+        "1 passed, 0 failed",
+    ]
+
+
+MODEL = """
+model: demo
+version: 1
+types: {organization: {under: [deployment]}, rule: {own: true, under: [organization]}}
+parameters: {rule.edit: [ticket]}
+roles: {owner: {on: [organization], actions: {rule: [edit]}}}
+spread: [{roles: [owner], from: [organization]}]
+needs: {rule.edit: [{when: with.ticket is approved}]}
+assign: [{holder: owner, roles: [owner], on: [organization]}]
+"""
+
+WORLD_OF_MODEL = """
+users: [{id: m, org_role: owner}]
+resources: [{id: o, type: organization, parent: null}, {id: p, type: rule, parent: o}]
+"""
+
+
 def test_each_route_that_confirms_cases_is_served_and_takes_what_it_is_sent(opened: HttpScenarioRunner) -> None:
     served = [(each, _filled(each.path, "[^/]+")) for each in described(opened.app.openapi())]
 

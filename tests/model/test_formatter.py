@@ -104,6 +104,13 @@ class TestTheLayout:
 
         assert format_model(long) == "on:\n" + "".join(f"  - table{number}\n" for number in range(20))
 
+    def test_a_blank_line_above_an_entry_that_is_broken_stays_one_blank_line(self) -> None:
+        words = ", ".join(f"word{number}" for number in range(12))
+
+        assert format_model(f"a:\n  - b\n\n  - {{c: [{words}], d: [{words[:40]}]}}\n") == (
+            f"a:\n  - b\n\n  - c: [{words}]\n    d: [{words[:40]}]\n"
+        )
+
     @pytest.mark.parametrize(
         ("written_so", "laid_out_so"),
         [

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from headgate.decision.conditions import CONDITIONS
 from headgate.model.diagnostics import ModelError
+from headgate.model.load import load_model
 from headgate.model.vocabulary import load_actions
 from tests.fakes.small_organization import ACTIONS
 
@@ -109,3 +111,23 @@ def test_every_type_that_an_action_is_asked_on_is_one_of_the_tree() -> None:
 
 def test_every_shipped_model_has_names_for_actions() -> None:
     assert {model for action in ACTIONS.values() for model in action.names} == set(ACTIONS.models)
+
+
+def test_a_type_has_its_own_verbs_from_every_key_that_names_it() -> None:
+    source = """
+model: m
+version: 1
+types:
+  organization: {under: []}
+  project: {under: [organization]}
+verbs:
+  "organization, project": [audit]
+  project: [tag]
+roles:
+  reader: {on: [organization], actions: {organization: [audit]}}
+assign:
+  - {holder: reader, roles: [reader], on: [organization]}
+"""
+    model = load_model(source, ACTIONS, "m.yaml", CONDITIONS)
+
+    assert model.verbs == {"organization": ("audit",), "project": ("audit", "tag")}

@@ -191,13 +191,14 @@ class _WorldChecker:
     def _subject_kind(self, subject: ScalarNode) -> str:
         if not self._known(subject, "the world declares no subject"):
             return ""
-        kind = self.types[subject.value]
-        if kind and kind not in SUBJECT_KINDS:
-            word = self.language.model.local_name(kind)
+        kind, model = self.types[subject.value], self.language.model
+        kinds = (*SUBJECT_KINDS, *(type.name for type in model.types.values() if type.is_own))
+        if kind and kind not in kinds:
+            word = model.local_name(kind)
             self.mistakes.add(
                 subject, f"no role can be assigned to `{subject.value}`, which is of type `{word}`; name {_SUBJECTS}"
             )
-        return kind if kind in SUBJECT_KINDS else ""
+        return kind if kind in kinds else ""
 
     def _check_role(self, word: ScalarNode, type: str, kind: str) -> None:
         """Check that a role exists, and can be assigned on a type to a kind of subject; empty if these are unknown."""

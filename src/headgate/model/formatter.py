@@ -166,6 +166,7 @@ class _Writer:
         self.lines.append(text)
 
     def _space(self, line: int) -> None:
-        """Write one blank line if the source has any above a line."""
+        """Write one blank line if the source has any above a line: once, also if the line is split into several."""
         if line - 1 in self.blank and self.lines and self.lines[-1]:
             self.lines.append("")
+        self.blank -= {line - 1}

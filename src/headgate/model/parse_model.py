@@ -60,7 +60,7 @@ def read_model(
     types = dict(_types(read, parts["types"], vocabulary))
     settings = dict(_settings(read, parts.get("settings"), types))
     roles = tuple(key.value for key, _ in read.entries(parts["roles"]))
-    verbs = dict(_verbs(read, parts.get("verbs"), types, vocabulary))
+    verbs = _verbs(read, parts.get("verbs"), types, vocabulary)
     own = vocabulary.extend(types, settings, verbs)
     return RuleParser(read, parts, own, conditions, types, settings, verbs, roles).parse(hash)
 
@@ -112,19 +112,20 @@ def _parse_stated_type(read: Reader, key: ScalarNode, body: Node, vocabulary: Vo
     return read.report.unknown(DiagnosticCode.UNKNOWN_TYPE, key, key.value, types, otherwise=otherwise)
 
 
-def _verbs(
-    read: Reader, value: Value, types: Collection[str], vocabulary: Vocabulary
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the verbs that the model adds, by type."""
+def _verbs(read: Reader, value: Value, types: Collection[str], vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
+    """Return the verbs that the model adds, by type. Several keys may name the same type."""
+    found: dict[str, tuple[str, ...]] = {}
     for key, words in read.entries(value, "table: [tag]"):
-        verbs = tuple(read.name(word) for word in read.non_empty_list({key.value: words}, key.value))
+        verbs = {word.value: word for word in read.non_empty_list({key.value: words}, key.value) if read.name(word)}
         for type in read.known_names(read.name_list(key), types, DiagnosticCode.UNKNOWN_TYPE):
-            for word in read.items(words):
-                action = f"{type}.{word.value}" if isinstance(word, ScalarNode) else ""
+            for verb, word in verbs.items():
+                action = f"{type}.{verb}"
                 if action in vocabulary:
-                    verb = action.partition(".")[2]
                     read.report.add(DiagnosticCode.OWN_VERB_EXISTS, word, action=action, verb=verb)
-            yield type, verbs
+                if verb in found.get(type, ()):
+                    read.report.add(DiagnosticCode.WORD_TWICE, word, word=action)
+            found[type] = (*found.get(type, ()), *verbs)
+    return found
 
 
 def _settings(read: Reader, value: Value, types: Collection[str]) -> Iterator[tuple[str, Setting]]:

@@ -243,7 +243,7 @@ class RuleParser:
             roles=frozenset(self._roles(fields, "roles", empty=custom)),
             custom=custom,
             on=self._types(fields, "on"),
-            to=self._kinds(fields),
+            to=self._kinds(fields) if "to" in fields else frozenset(self._known_kinds()),
             verbs=self._verbs(fields),
             when=self._when(fields),
             needs=self._places(fields.get("needs")),
@@ -314,10 +314,12 @@ class RuleParser:
     def _kinds(self, fields: Mapping[str, Node], key: str = "to") -> frozenset[str]:
         if key not in fields:
             return frozenset(SUBJECT_KINDS)
-        known = (*SUBJECT_KINDS, *(name for name, type in self.types.items() if type.is_own))
-        return frozenset(
-            self.read.known_names(self.read.non_empty_list(fields, key), known, DiagnosticCode.UNKNOWN_KIND)
-        )
+        words = self.read.non_empty_list(fields, key)
+        return frozenset(self.read.known_names(words, self._known_kinds(), DiagnosticCode.UNKNOWN_KIND))
+
+    def _known_kinds(self) -> tuple[str, ...]:
+        """Return all kinds of subject; an own type is one only where a role names it."""
+        return (*SUBJECT_KINDS, *(name for name, type in self.types.items() if type.is_own))
 
     def _relations(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
         return tuple(self.read.name(word) for word in self.read.non_empty_list(fields, key))

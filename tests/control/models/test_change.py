@@ -314,6 +314,20 @@ class TestTwoModels:
         assert not world.may(PrincipalId("cy"), "organization.add_user", PORT)
         assert world.may(ANN, "organization.add_user", PORT)
 
+    def test_an_owner_revokes_an_assignment_of_a_former_model(self, world: World) -> None:
+        world.change("nekt")
+        world.control.execute(RevokeRole(BEN, "docker", CARGO), Caller(ANN))
+
+        world.change("harbour", 1)
+        assert not world.may(BEN, "table.select")
+
+    def test_a_user_that_may_not_remove_every_role_revokes_no_assignment_of_a_former_model(self, world: World) -> None:
+        world.change("nekt")
+
+        for caller in (BEN, PrincipalId("cy")):
+            with pytest.raises(PermissionDeniedError):
+                world.control.execute(RevokeRole(BEN, "docker", CARGO), Caller(caller))
+
     def test_a_model_of_a_project_becomes_the_home_model_in_its_version(self, world: World) -> None:
         wanted = RequestedModel("nekt", None, ResourceId("port/project"))
         confirmed = preview_change(world.port, build_change(world.organizations, world.port, wanted)).confirmation

@@ -56,7 +56,7 @@ def load_route_table() -> tuple[Route, ...]:
 
 def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | None:
     """Return the request for the first of these questions that has a route; None if no question has one."""
-    questions = [each.question for each in asked if not _unseen(world, each)]
+    questions = [each.question for each in asked if not _unseen(world, each) and not _is_for_own_point(world, each)]
     actions = {each.action for each in questions}
     for question in questions:
         route = next(
@@ -79,6 +79,13 @@ def _unseen(world: World, asked: Asked) -> bool:
     engine, question = world.engines[asked.log], asked.question
     there = (id for ids in question.on.values() for id in ids if id in engine.facts.resources)
     return not all(engine.is_discoverable(question.caller, id, world.now) for id in there)
+
+
+def _is_for_own_point(world: World, asked: Asked) -> bool:
+    """Whether the question has a parameter that only the organization's own enforcement points pass, and no command."""
+    question = asked.question
+    own = world.language.model.parameters.get(question.action, ())
+    return any(name in question.given or name in question.on for name in own)
 
 
 def _route(entry: Mapping[str, Any]) -> Route:

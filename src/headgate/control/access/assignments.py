@@ -7,10 +7,11 @@ from headgate.control.access.single_holders import require_several_holders, take
 from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.operations import AssignmentWords, OperationPlace
+from headgate.decision.tree import subject_kind
 from headgate.decision.types import Question
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
-from headgate.facts.snapshot import Assignment
+from headgate.facts.snapshot import Assignment, Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,27 @@ class RevokeRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require the privilege to remove this role; the last owner cannot be removed."""
         place = view.target(self.resource)
-        about = OperationPlace(place, about=AssignmentWords(self.role, self.subject))
-        view.require_operation(self.name, {"resource": about})
+        for role in self._list_required(view, place):
+            about = OperationPlace(place, about=AssignmentWords(role, self.subject))
+            view.require_operation(self.name, {"resource": about})
         _require_assignment(view, self.subject, self.role, place.id, self.reason)
         taken = RoleRevoked(self.subject, self.role, place.id, self.reason)
         require_remaining_owner(view, self.subject, taken)
         return CommandEffect((taken,))
+
+    def _list_required(self, view: CommandContext, place: Resource) -> tuple[str, ...]:
+        """Return the roles that the caller must be allowed to remove: the role itself, or instead of a dormant one all roles.
+
+        A dormant assignment has a role of a model that no longer decides here. It would count again under that model, so
+        a caller that may remove every role of such a subject may remove it.
+        """
+        held = _find_assignment(view, self.subject, self.role, place.id, self.reason)
+        model = view.model_for(place.type, place.id)
+        if held is None or (held.model == model.name and self.role in {*model.roles, *view.facts.custom_roles}):
+            return (self.role,)
+        kind = subject_kind(view.facts, self.subject)
+        every = (each.name for each in model.roles.values() if place.type in each.on and kind in each.to)
+        return tuple(every) or (self.role,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,15 +33,28 @@ def creator_assignments(
     """Yield the assignments that are made on a new resource: to its creator or its team, and for future grants above it.
 
     There is no creator if the deployment itself creates the resource. The end of a future grant is also that of its
-    assignments.
+    assignments. A role with a single holder is assigned once: for a future grant without an end, or else to the creator.
     """
-    for rule in model.creators:
-        if type in rule.types and rule.future:
-            for given in _list_future_grants(view, parent, rule.future, model).values():
-                if subject_kind(view.facts, given.subject) in model.roles[rule.role].to:
-                    yield RoleAssigned(given.subject, rule.role, resource, model.name, given.grantor, given.ends)
-        elif type in rule.types and view.actor is not None:
-            yield RoleAssigned(_creator(view, rule, model), rule.role, resource, model.name, view.actor)
+    single: dict[str, RoleAssigned] = {}
+    for rule in sorted(model.creators, key=lambda rule: rule.future is None):
+        for given in _assigned_by(view, rule, resource, parent, model) if type in rule.types else ():
+            if not model.roles[rule.role].single:
+                yield given
+            elif given.ends is None:
+                single.setdefault(rule.role, given)
+    yield from single.values()
+
+
+def _assigned_by(
+    view: CommandContext, rule: CreatorRole, resource: ResourceId, parent: ResourceId, model: Model
+) -> Iterator[RoleAssigned]:
+    """Yield the assignments of one rule."""
+    if rule.future:
+        for given in _list_future_grants(view, parent, rule.future, model).values():
+            if subject_kind(view.facts, given.subject) in model.roles[rule.role].to:
+                yield RoleAssigned(given.subject, rule.role, resource, model.name, given.grantor, given.ends)
+    elif view.actor is not None:
+        yield RoleAssigned(_creator(view, rule, model), rule.role, resource, model.name, view.actor)
 
 
 def _creator(view: CommandContext, rule: CreatorRole, model: Model) -> SubjectId:

@@ -39,11 +39,10 @@ def check_held(checking: CheckContext) -> None:
 
 
 def check_single(checking: CheckContext) -> None:
-    """Report roles with a single holder that a rule assigns to every newcomer, service principal or future grant."""
+    """Report roles with a single holder that a rule assigns to every newcomer, or to every service principal of a scope."""
     model = checking.model
     given: list[tuple[Path, str]] = [(("newcomer",), model.newcomer)] if model.newcomer else []
     given += [(("scopes", scope, type), role) for scope, roles in model.scopes.items() for type, role in roles.items()]
-    given += [(("creators", index, "role"), rule.role) for index, rule in enumerate(model.creators) if rule.future]
     for path, name in given:
         if model.roles[name].single:
             checking.note(DiagnosticCode.SINGLE_FOR_MANY, path, role=name)

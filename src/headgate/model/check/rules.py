@@ -86,7 +86,7 @@ def check_kinds(checking: CheckContext) -> None:
         for role in rule.roles:
             _check_to(checking, ("assign", index, "roles", role), role, rule.to)
         left = rule.to.difference(*taken, custom.to if rule.custom and custom else ())
-        for kind in left if rule.to != frozenset(SUBJECT_KINDS) and all(to & rule.to for to in taken) else ():
+        for kind in left if not rule.to >= frozenset(SUBJECT_KINDS) and all(to & rule.to for to in taken) else ():
             checking.note(DiagnosticCode.KIND_WITHOUT_ROLE, ("assign", index, "to", kind), kind=kind)
     if model.newcomer:
         _check_to(checking, ("newcomer",), model.newcomer, ("user",))
