@@ -50,6 +50,7 @@ IDIOMS: Mapping[str, str] = {
 """The commands that are no verb, each with its reason."""
 
 OPTIONS: Mapping[str, str] = {
+    "--acts-in": "the team in which the principal of a token acts",
     "--action": "the only action that a token is valid for, or that is shown",
     "--actor": "the only actor whose changes are shown",
     "--after": "the revision after which entries are shown",

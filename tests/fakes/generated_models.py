@@ -6,6 +6,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from headgate.model.model import (
+    SETTING_ROOTS,
     AssignRule,
     BridgeGrant,
     Condition,
@@ -73,7 +74,11 @@ def _terms(*roots: str) -> st.SearchStrategy[When]:
             Condition, st.just("setting"), st.sampled_from(SETTINGS), some(VALUES).map(tuple), st.booleans()
         ),
         "any_setting": st.builds(
-            Condition, st.just("any_setting"), st.sampled_from(SETTINGS), some(VALUES).map(tuple), st.booleans()
+            Condition,
+            st.sampled_from(SETTING_ROOTS[1:]),
+            st.sampled_from(SETTINGS),
+            some(VALUES).map(tuple),
+            st.booleans(),
         ),
         "self": st.builds(
             Condition, st.just("self"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()

@@ -13,7 +13,7 @@ from tests.decision import test_reference_promises, test_reference_promises_of_m
 from tests.store import test_log_promises
 
 SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
-READABLE = 250
+READABLE = 270
 """The maximum number of lines of the definition of a decision, which a reader can read in ten minutes."""
 
 

@@ -3,16 +3,26 @@
 from headgate.decision.types import DenyReason
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import SUSPENDED, Snapshot
+from headgate.facts.snapshot import SUSPENDED, Resource, Snapshot
+
+_TEAMS = ("team", "domain")
+"""The types whose resources may be asked about as subjects, also without a role."""
+
+
+def is_team(facts: Snapshot, resource: Resource) -> bool:
+    """Whether questions may be about the resource as a subject: it is a team, or it was assigned a role."""
+    return resource.type in _TEAMS or resource.id in facts.assignments
 
 
 def caller_invalid(facts: Snapshot, caller: Caller, now: float) -> DenyReason | None:
-    """Return why the caller is invalid in the organization, or None. A team may be the caller, as it can be a consumer.
+    """Return why the caller is invalid in the organization, or None.
+
+    A team may be the caller, as it can be a consumer; and any other resource that has a role, such as one of an own type.
 
     The suspension of the organization is checked last, so that only otherwise valid callers learn of it.
     """
     principal, team = facts.principals.get(caller.principal), facts.resources.get(ResourceId(caller.principal))
-    if principal is None and (team is None or team.type not in ("team", "domain")):
+    if principal is None and (team is None or not is_team(facts, team)):
         return DenyReason("no-principal")
     if principal is not None and _expired(principal.ends, now):
         return DenyReason("no-principal")

@@ -44,10 +44,10 @@ def _holds(term: Condition, case: ConditionInput) -> bool:
 def _operand(term: Condition, case: ConditionInput) -> tuple[str, ...]:
     facts, resource = case.facts, case.resource
     match term.root:
-        case "setting":
-            return (facts.setting(resource.id, term.name) or case.model.settings[term.name].default,)
-        case "any_setting":
-            return facts.list_settings(resource.id, term.name) or (case.model.settings[term.name].default,)
+        case "setting" | "any_setting" | "parent_setting" | "any_parent_setting":
+            place = resource.parent if "parent" in term.root else resource.id
+            found = facts.list_settings(place, term.name) or (case.model.settings[term.name].default,)
+            return found if term.root.startswith("any") else found[:1]
         case "with":
             return case.question.given.get(term.name, ())
         case "parent":

@@ -33,16 +33,26 @@ def roles(names: Collection[str], model: Model) -> str:
     return join_names([f"`{each}`" for each in model.roles if each in names])
 
 
+_OPERANDS = {
+    "any_setting": "setting",
+    "parent_setting": "parent.setting",
+    "any_parent_setting": "parent.setting",
+}
+"""How a file writes the roots of conditions that it does not write as they are."""
+
+
 def describe_condition(term: Condition) -> str:
     """Return one condition of a `when`, similar to its form in a model file."""
     if term.root == "named":
         return f"{'not ' if term.negated else ''}`{term.name}`"
     several = len(term.values) > 1
-    if term.root == "any_setting":
+    values = " or ".join(f"`{value}`" for value in term.values)
+    operand = f"{_OPERANDS.get(term.root, term.root)}.{term.name}"
+    if term.root.startswith("any_"):
         amount, verb = "no" if term.negated else "any", "in" if several else "is"
-        return f"{amount} `setting.{term.name}` {verb} {' or '.join(f'`{value}`' for value in term.values)}"
+        return f"{amount} `{operand}` {verb} {values}"
     verb = ("not in" if several else "is not") if term.negated else ("in" if several else "is")
-    return f"`{term.root}.{term.name}` {verb} {' or '.join(f'`{value}`' for value in term.values)}"
+    return f"`{operand}` {verb} {values}"
 
 
 def condition_suffix(when: When) -> str:

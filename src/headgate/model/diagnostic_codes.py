@@ -143,7 +143,7 @@ class DiagnosticCode(Enum):
     UNKNOWN_LIST = (
         "HG-M214",
         "unknown list `{word}`",
-        "`all NAME` stands for the words of a list that the section `lists` defines.",
+        "`all NAME` means the words of a list that the section `lists` defines.",
     )
     OWN_TYPE_EXISTS = (
         "HG-M215",

@@ -36,9 +36,9 @@ class Setting:
 class Condition:
     """One condition of a `when`: an operand compared with values, or a condition with a name.
 
-    `root` is `setting`, `any_setting`, `self`, `parent`, `with` or `named`. A `named` condition has no values; any other holds
+    `root` is one of `SETTING_ROOTS`, `self`, `parent`, `with` or `named`. A `named` condition has no values; any other holds
     if the operand is one of `values`. `negated` inverts it. A missing operand equals none of the values. The operand of
-    `any_setting` are the values that the resource and all its ancestors have.
+    `any_setting` are the values that the resource and all its ancestors have; the other two are about its parent.
     """
 
     root: str
@@ -47,7 +47,7 @@ class Condition:
     negated: bool = False
 
 
-SETTING_ROOTS = ("setting", "any_setting")
+SETTING_ROOTS = ("setting", "any_setting", "parent_setting", "any_parent_setting")
 """The roots of conditions on settings."""
 
 When = tuple[Condition, ...]
@@ -220,7 +220,7 @@ class Model:
     """An access model, identified by its name and the hash of its source.
 
     A subject that holds, by an assignment, one of the roles that `members` has for the type of a resource is a member of
-    it and also gets the assignments that the resource has as a subject, at any depth. None stands for `members: [TYPE]`: an
+    it and also gets the assignments that the resource has as a subject, at any depth. None means `members: [TYPE]`: an
     assignment of any role makes a member, and members of members are none. `scopes` states the roles that a new service principal of a scope is assigned, by
     the type of the resource. `newcomer` is the role of a user who joins without an invitation. `discover` is the verb
     that decides whether a caller may know that a resource exists; None: any action on it decides. `lineage` are

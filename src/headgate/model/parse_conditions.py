@@ -3,8 +3,8 @@
 condition = [ "not" ] NAME
           | operand ( "is" | "is not" ) value
           | operand ( "in" | "not in" ) value { value }
-          | ( "any" | "no" ) "setting." NAME ( "is" value | "in" value { value } )
-operand   = ( "setting." | "self." | "parent." | "with." ) NAME
+          | ( "any" | "no" ) [ "parent." ] "setting." NAME ( "is" value | "in" value { value } )
+operand   = ( "setting." | "parent.setting." | "self." | "parent." | "with." ) NAME
 value     = WORD | "'" words with spaces "'"
 """
 
@@ -19,6 +19,7 @@ from headgate.model.yaml_parser import ListNode, ScalarNode
 
 _WORD = re.compile(r"'[^']*'|[^\s']+")
 _ROOTS = ("setting", "self", "parent", "with")
+_PARENT = "parent."
 _JOINED = {
     "or": "write each alternative as an entry or a rule of its own",
     "and": "write each condition as an entry of a list: `when: [A, B]`",
@@ -58,7 +59,7 @@ def _term(
                 "named", read.known_name(words[-1], conditions, DiagnosticCode.UNKNOWN_CONDITION), (), len(words) > 1
             )
         case ["any" | "no" as amount, operand, "is", _] | ["any" | "no" as amount, operand, "in", _, *_] if (
-            operand.startswith("setting.")
+            operand.removeprefix(_PARENT).startswith("setting.")
         ):
             return _any_setting(read, words[1], words[3:], settings, amount)
         case [_, "is", "not", _] | [_, "not", "in", _, *_]:
@@ -75,7 +76,7 @@ def _any_setting(
     read: Reader, operand: ScalarNode, written: Sequence[ScalarNode], settings: Mapping[str, Setting], amount: str
 ) -> Condition | None:
     found = _compared(read, operand, written, settings, negated=amount == "no")
-    return replace(found, root="any_setting") if found else None
+    return replace(found, root=f"any_{found.root}") if found else None
 
 
 def is_above_parent(place: str) -> bool:
@@ -101,6 +102,10 @@ def _compared(
     negated: bool = False,
 ) -> Condition | None:
     values = [word.part(1, len(word.value) - 1) if word.value.startswith("'") else word for word in written]
+    if operand.value.startswith(f"{_PARENT}setting."):
+        above = operand.part(len(_PARENT), len(operand.value))
+        found = _compared(read, above, written, settings, negated=negated)
+        return replace(found, root="parent_setting") if found else None
     root, _, name = operand.value.partition(".")
     if is_above_parent(operand.value):
         report_above_parent(read, operand)

@@ -12,10 +12,10 @@ SECTION = "lists"
 
 _ALL = "all "
 _CONDITIONS = frozenset(("when", "when_from"))
-"""Keys whose words are conditions, in which no list can stand."""
+"""Keys whose words are conditions, in which no list can be used."""
 
 _MOST_WORDS = 20_000
-"""The most words that the lists of a file may be replaced by: a few lines could otherwise stand for millions of words."""
+"""The most words that the lists of a file may be replaced by: a few lines could otherwise mean millions of words."""
 
 Words = Mapping[str, tuple[ScalarNode, ...]]
 """The words of each list."""

@@ -1,6 +1,7 @@
 """A check of an assignment action and the command decide alike under any model, for every kind of subject."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.kernel.command import Command, CommandContext, PermissionDeniedError, evaluate
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
+from headgate.decision.context import model_for
 from headgate.decision.engine.engine import Engine
+from headgate.decision.tree import subject_kind
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
@@ -77,6 +80,17 @@ def test_a_role_is_assigned_exactly_if_the_check_allows_it(
         assert is_refused(answers, question, command, now) is not answers.check(question, now).allowed, question
 
 
+def removals(models: Mapping[str, Model], facts: Snapshot, asked: Question, given: Assignment) -> list[Question]:
+    """Return the questions of a revoke: its own, or those about every role, if no model that decides has the role."""
+    resource = facts.resources[given.resource]
+    model = model_for(models, facts, resource.type, resource.id)
+    if model is None or (given.model == model.name and given.role in {*model.roles, *facts.custom_roles}):
+        return [asked]
+    kind = subject_kind(facts, given.subject)
+    roles = [role.name for role in model.roles.values() if resource.type in role.on and kind in role.to]
+    return [replace(asked, role=role) for role in roles] or [asked]
+
+
 @several
 @WORLDS
 def test_a_role_is_revoked_and_changed_exactly_if_the_check_allows_it(
@@ -88,7 +102,10 @@ def test_a_role_is_revoked_and_changed_exactly_if_the_check_allows_it(
         for each in held(facts):
             subject, role, place = each.subject, each.role, each.resource
             asked = Question(Caller(user), "assignment.remove", place, role=role, subject=subject)
-            commands: list[tuple[Question, Command]] = [(asked, RevokeRole(subject, role, place, each.reason))]
+            removing = RevokeRole(subject, role, place, each.reason)
+            may_remove = all(answers.check(needed, now).allowed for needed in removals(models, facts, asked, each))
+            assert is_refused(answers, asked, removing, now) is not may_remove, asked
+            commands: list[tuple[Question, Command]] = []
             for new in ROLES:
                 asked = Question(Caller(user), "assignment.change", place, role=role, subject=subject, new_role=new)
                 commands.append((asked, ChangeRole(subject, role, new, place, each.reason)))

@@ -88,7 +88,7 @@ def program(world: World, log: ResourceId, caller: Caller) -> Bearer:
     if caller.token is not None:
         return _bearer(caller.token, caller.principal)
     known = facts.principals.get(caller.principal)
-    if known is None and world.types.get(caller.principal) in ("team", "domain"):
+    if known is None and caller.principal in facts.resources:
         return _enforcement_point(world.language.model, log)
     issued = TokenIssued(TokenId(new_id("t")), caller.principal)
     # A deleted principal has a secret that the log does not accept.

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.access.acting_team import is_member
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
 from headgate.control.kernel.errors import InvalidError, NotFoundError
@@ -108,7 +107,7 @@ class IssueToken:
 
     def _require_team(self, view: CommandContext) -> None:
         team = None if self.acts_in is None else view.resource(self.acts_in)
-        if team is not None and not is_member(view, self.principal, team):
+        if team is not None and not view.is_member(self.principal, team):
             raise InvalidError(
                 f"the principal of the token is not a member of the {team.type} in which the token is to act; choose a team of "
                 "which it is a member, or leave `acts_in` out"

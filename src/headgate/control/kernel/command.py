@@ -12,7 +12,8 @@ from headgate.control.kernel.names import describe_new_name_fault
 from headgate.control.kernel.operations import OperationPlace, load_operation_table
 from headgate.control.kernel.ports import DocumentPut, Pointer
 from headgate.control.kernel.run_queue import RunUpdate
-from headgate.decision.context import Models, model_for
+from headgate.decision.context import EvaluationContext, Models, model_for
+from headgate.decision.effective_assignments import list_subjects
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.explain import explain
 from headgate.decision.types import Decision, Explanation, Question
@@ -109,6 +110,19 @@ class CommandContext:
         """Return the context after these changes; questions that it allows are collected in `decisions` too."""
         facts = fold(self.facts, changes, self.facts.revision)
         return replace(self, engine=self.engine.advance(changes, facts))
+
+    @property
+    def acting_team(self) -> ResourceId | None:
+        """The team in which the caller acts, if its token names one of which it is still a member; else None."""
+        token = self.facts.tokens.get(self.caller.token) if self.caller and self.caller.token else None
+        team = self.facts.resources.get(token.acts_in) if token and token.acts_in else None
+        return team.id if token and team and self.is_member(token.principal, team) else None
+
+    def is_member(self, principal: PrincipalId, team: Resource) -> bool:
+        """Whether a principal gets the assignments of a team, under the model that decides on the team."""
+        model = model_for(self.models, self.facts, team.type, team.id)
+        asked = EvaluationContext(self.models, self.facts, Question(Caller(principal), "", team.id), self.now)
+        return model is not None and team.id in list_subjects(asked, model, principal)
 
     def model_for(self, type: str, place: ResourceId) -> Model:
         """Return the model that decides on a type at a place. Raises `InvalidError` if no model in force there has the type."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.control.access.acting_team import find_team_of_caller
 from headgate.control.kernel.command import CommandContext
 from headgate.decision.context import EvaluationContext
 from headgate.decision.effective_assignments import expand_assignment
@@ -59,7 +58,7 @@ def _assigned_by(
 
 def _creator(view: CommandContext, rule: CreatorRole, model: Model) -> SubjectId:
     """Return the subject that a rule assigns its role to: the caller, or the team in which it acts, if that can have the role."""
-    team = find_team_of_caller(view) if rule.acting else None
+    team = view.acting_team if rule.acting else None
     can_have = team is not None and subject_kind(view.facts, team) in model.roles[rule.role].to
     return team if team is not None and can_have else PrincipalId(view.actor or "")
 

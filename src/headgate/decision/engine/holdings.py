@@ -38,13 +38,13 @@ class Holdings:
 
 
 MANY_TEAMS = 64
-"""The number of teams from which on the reach of a principal is kept and updated, instead of read anew."""
+"""The number of teams from which on the reach of a principal is kept and updated, instead of read again."""
 
 _MOST_REACHES = 256
 """The most principals whose reach is kept; one of 10,000 teams takes about three megabytes."""
 
 _MOST_CHANGED = 100
-"""The most changed subjects for which a reach is updated; after more of them it is built anew."""
+"""The most changed subjects for which a reach is updated; after more of them it is built again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def build_reach(roots: frozenset[TeamKey], subjects: Mapping[TeamKey, Grants]) -
 def update_reach(
     reach: TeamReach, roots: frozenset[TeamKey], changed: Iterable[TeamKey], facts: Snapshot, grants_of: GrantsOf
 ) -> TeamReach:
-    """Return the reach with other roots, after assignments to the changed subjects; it equals one that is built anew."""
+    """Return the reach with other roots, after assignments to the changed subjects; it equals one that is built again."""
     old = {each: reach.subjects[each] for each in changed if each in reach.subjects}
     now = {each: grants_of(each) for each in old}
     subjects = reach.subjects.update(now)
@@ -85,7 +85,7 @@ def _find_lost(
 
 
 def _find_reached(start: Iterable[TeamKey], subjects: Map[TeamKey, Grants]) -> set[TeamKey]:
-    """Return the start and the teams of which it is a member at any depth, as far as they are among the subjects."""
+    """Return the start and the teams of which it is a member at any depth, without those that are not among the subjects."""
     found = {each for each in start if each in subjects}
     waiting = list(found)
     while waiting:

@@ -5,6 +5,7 @@ from typing import Any
 
 from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.questions.parsing import parse_question
+from headgate.decision.caller_validity import is_team
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.authzen import messages
@@ -12,7 +13,6 @@ from headgate.endpoints.authzen.evaluation import Answered, resolve_resource
 from headgate.endpoints.authzen.messages import BadRequestError
 from headgate.endpoints.authzen.paging import SearchPage, page_of, parse_page
 from headgate.endpoints.authzen.subjects import (
-    OWNERS,
     TOKEN,
     SubjectEvaluation,
     SubjectResolver,
@@ -96,9 +96,9 @@ def _select_allowed(moment: SubjectEvaluation, asked: Mapping[str, Question]) ->
 def _of_type(facts: Snapshot, type: str) -> Iterable[str]:
     if type in PRINCIPAL_KINDS:
         return (id for id, each in facts.principals.items() if each.kind == type)
-    if type in OWNERS:
-        return (id for id, each in facts.resources.items() if each.type == type)
-    return facts.tokens if type == TOKEN else ()
+    if type == TOKEN:
+        return facts.tokens
+    return (id for id, each in facts.resources.items() if each.type == type and is_team(facts, each))
 
 
 def _page(able: Iterable[str], type: str, page: SearchPage, moment: SubjectEvaluation) -> Answered:

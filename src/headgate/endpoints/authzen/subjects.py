@@ -5,6 +5,7 @@ from typing import NamedTuple
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
+from headgate.decision.caller_validity import is_team
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
 from headgate.endpoints.authzen.messages import NOW, BadRequestError, Entity, EvaluationOptions, ForbiddenError
@@ -13,7 +14,6 @@ from headgate.facts.changes import PRINCIPAL_KINDS
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
 
-OWNERS = ("team", "domain")
 TOKEN = "token"  # noqa: S105 (a type, no secret)
 
 _ASK, _READ_AUDIT = "organization.ask", "organization.read_audit"
@@ -149,8 +149,8 @@ def caller_of_subject(facts: Snapshot, type: str, id: str) -> Caller:
     if type in PRINCIPAL_KINDS:
         principal = facts.principals.get(PrincipalId(id))
         return Caller(PrincipalId(id)) if principal and principal.kind == type else NO_CALLER
-    if type in OWNERS:
-        resource = facts.resources.get(ResourceId(id))
-        return Caller(PrincipalId(id)) if resource and resource.type == type else NO_CALLER
+    resource = facts.resources.get(ResourceId(id))
+    if resource and resource.type == type and type != TOKEN and is_team(facts, resource):
+        return Caller(PrincipalId(id))
     token = facts.tokens.get(TokenId(id)) if type == TOKEN else None
     return Caller(token.principal, TokenId(id)) if token else NO_CALLER

@@ -40,11 +40,11 @@ def check_whens(checking: CheckContext) -> None:
     """Report conditions that always or never hold, or whose setting is not set above the types they concern."""
     for path, when, types in checking.conditions():
         _check_named(checking, path, when)
-        for name in dict.fromkeys(term.name for term in when if term.root == "setting"):
-            terms = [term for term in when if (term.root, term.name) == ("setting", name)]
-            _check_setting(checking, path, name, terms, types)
-        for term in (each for each in when if each.root == "any_setting"):
-            _check_setting(checking, path, term.name, (term,), types)  # two of them may be about different resources
+        for root, name in dict.fromkeys((term.root, term.name) for term in when if term.root in SETTING_ROOTS):
+            terms = [term for term in when if (term.root, term.name) == (root, name)]
+            # Two conditions with `any` may be about different resources.
+            for each in [[term] for term in terms] if root.startswith("any") else [terms]:
+                _check_setting(checking, path, name, each, types)
 
 
 def _root(checking: CheckContext, name: str) -> bool:

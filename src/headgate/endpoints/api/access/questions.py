@@ -11,6 +11,7 @@ from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import subject_display_name
 from headgate.control.questions.parsing import parse_question
+from headgate.decision.caller_validity import is_team
 from headgate.decision.explain.explain import explain, find_end, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
@@ -34,7 +35,6 @@ router = APIRouter(tags=["questions"])
 ASK = "organization.ask"
 """The action that a question about another principal needs."""
 
-_TEAMS = ("team", "domain")
 _HIDDEN = "a team that you may not see"
 """The subject of a path by a team that the recipient may not know."""
 
@@ -257,7 +257,7 @@ def resolve_question_subject(organization: Organization, moment: Evaluation, nam
     if found is not None and found in organization.control.snapshot.principals:
         return Caller(PrincipalId(found))
     team = moment.resource(name)
-    if team.type not in _TEAMS:
+    if not is_team(moment.facts, team):
         raise NotFoundError(organization.wording.hidden((name,)))
     return Caller(PrincipalId(team.id))
 
