@@ -323,6 +323,7 @@ class TestTwoModels:
 
     def test_a_user_that_may_not_remove_every_role_revokes_no_assignment_of_a_former_model(self, world: World) -> None:
         world.change("nekt")
+        world.control.execute(AddPrincipal(PrincipalId("cy"), "Cy", "viewer", CARGO), None)
 
         for caller in (BEN, PrincipalId("cy")):
             with pytest.raises((PermissionDeniedError, NotFoundError)):
