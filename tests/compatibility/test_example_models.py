@@ -22,7 +22,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples" / "models"
 RULES = {
     "polaris": ("PO", (1, 2, 3, 4, 5, 6, 7, 9, 10)),
     "lakekeeper": ("LK", (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13)),
-    "snowflake": ("SF", (1, 2, 3, 5, 6)),
+    "snowflake": ("SF", (1, 2, 3, 4, 5, 6)),
 }
 """The rules of each product that the language once could not express: the prefix of their ids, and their numbers."""
 
