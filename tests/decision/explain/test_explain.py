@@ -8,6 +8,7 @@ import pytest
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.types import DenyReason, Explanation, Fix, GrantPath, Question
+from headgate.facts import changes as c
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     AccessApproved,
@@ -335,3 +336,42 @@ class TestUnderY42:
         [fix] = told(self.MODELS, facts, BEN, "table.select", "t").fixes
 
         assert pairs(fix) == {("viewer", "t")}
+
+
+class TestTeamsInTeams:
+    TEXT = """
+model: m
+version: 1
+types:
+  organization: {under: []}
+  team: {under: [organization]}
+  table: {under: [organization]}
+roles:
+  owner: {on: [organization], actions: {team: [describe]}}
+  member: {on: [team], to: [user, team]}
+  reader: {on: [table], to: [user, team], actions: {table: [select]}}
+members: {team: [member]}
+spread: [{roles: [owner], from: [organization]}]
+assign: [{holder: owner, roles: [owner, member, reader], on: [organization, team, table]}]
+"""
+
+    def test_a_team_that_the_recipient_may_not_know_is_left_out(self) -> None:
+        root, inner, outer, table = (ResourceId(each) for each in ("o", "inner", "outer", "t"))
+        ann, boss = PrincipalId("ann"), PrincipalId("boss")
+        models = {"m": load_model(self.TEXT, ACTIONS, "m.yaml", ())}
+        changes = (
+            c.OrganizationCreated(root, "m", ""),
+            *(c.PrincipalAdded(each, "user") for each in (ann, boss)),
+            *(c.ResourceCreated(each, "team", root, each) for each in (inner, outer)),
+            c.ResourceCreated(table, "table", root, table),
+            c.RoleAssigned(ann, "member", inner, "m"),
+            c.RoleAssigned(inner, "member", outer, "m"),
+            c.RoleAssigned(outer, "reader", table, "m"),
+            c.RoleAssigned(boss, "owner", root, "m"),
+        )
+        facts, question = fold(Snapshot(), changes, 1), Question(Caller(ann), "table.select", table)
+
+        [path] = explain(models, facts, question, 0.0).decision.paths
+        assert (path.role, path.subject) == ("reader", "")
+        [path] = explain(models, facts, question, 0.0, recipient=Caller(boss)).decision.paths
+        assert (path.role, path.subject) == ("reader", outer)
