@@ -1,6 +1,6 @@
 """Named lists of words (`lists`): before a file is parsed, each `all NAME` is replaced by the words of the list."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from headgate.model.diagnostic_codes import DiagnosticCode
@@ -26,16 +26,19 @@ def expand_lists(document: Node, report: DiagnosticReport) -> Node:
     if not isinstance(document, MapNode):
         return document
     entries = tuple((key, value) for key, value in document.entries if key.value != SECTION)
-    lists = dict(_read_lists(document, report))
+    lists = _read_lists(document, report)
     expanded = _Expansion(lists, report).expand(replace(document, entries=entries))
     return document if len(entries) == len(document.entries) else expanded
 
 
-def _read_lists(document: MapNode, report: DiagnosticReport) -> Iterator[tuple[str, tuple[ScalarNode, ...]]]:
-    read = Reader(report)
+def _read_lists(document: MapNode, report: DiagnosticReport) -> Words:
+    """Return the lists; one may contain those before it."""
+    read, lists = Reader(report), dict[str, tuple[ScalarNode, ...]]()
     section = next((value for key, value in document.entries if key.value == SECTION), None)
     for key, value in read.entries(section, "writers: [editor, owner]"):
-        yield read.name(key), read.non_empty_list({key.value: value}, key.value)
+        words = _Expansion(lists, report).expand(value)
+        lists[read.name(key)] = read.non_empty_list({key.value: words}, key.value)
+    return lists
 
 
 class _Expansion:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from headgate.control.kernel.ports import LogWrite
+from headgate.control.kernel.ports import DocumentPut, LogWrite
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.authzen.evaluation import MOST
 from headgate.endpoints.authzen.subjects import MOST_EXPLAINED
@@ -35,6 +35,15 @@ class TestTheSubject:
         assert decision(asked("member", "table.select", "flights"))
         assert decision(asked("member", "table.select", "flights"), w.OWNER)
         assert not decision(asked("other", "table.select", "flights"), w.OWNER)
+
+    def test_a_member_may_ask_about_itself_by_name(self) -> None:
+        place = small(VIEWER)
+        named = (DocumentPut("principal", str(w.MEMBER), {"name": "Mem Ber"}),)
+        place.store.append(place.store.head(), LogWrite(0.0, None, "named", (), named))
+        body = asked("Mem Ber", "table.select", "flights")
+
+        assert answer(place, w.MEMBER, "evaluation", body)["decision"]
+        assert sent(place, w.OTHER, "evaluation", body).status == 403
 
     @pytest.mark.parametrize("other", ["owner", "nobody"])
     def test_another_subject_is_forbidden_to_a_member_whether_it_exists_or_not(self, other: str) -> None:

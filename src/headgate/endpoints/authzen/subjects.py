@@ -87,6 +87,9 @@ class SubjectResolver:
             if own is not None:
                 return own
         if not self._may.get(_ASK):
+            own = self._itself_by_name(named, moment)
+            if own is not None:
+                return own
             self.require_asking()
         return self._resolve_named(moment.answers.facts, named)
 
@@ -129,6 +132,14 @@ class SubjectResolver:
             self._ids[named.id] = self.organization.directory.find(named.id)
         id = self._ids[named.id]
         return NO_CALLER if id is None else caller_of_subject(facts, named.type, id)
+
+    def _itself_by_name(self, named: Entity, moment: SubjectEvaluation) -> Caller | None:
+        """Return the caller if the subject is the caller itself by its name, which is no id; else None."""
+        principal = self.caller.principal
+        is_id = PrincipalId(named.id) in self._control.snapshot.principals
+        if is_id or named.type not in PRINCIPAL_KINDS or self.organization.directory.name(principal) != named.id:
+            return None
+        return self._itself(named._replace(id=principal), moment)
 
     def _itself(self, named: Entity, moment: SubjectEvaluation) -> Caller | None:
         """Return the caller if the subject is the caller itself, else None; for the past, without its current token."""

@@ -15,7 +15,7 @@ def world() -> World:
 
 
 class TestActingInATeam:
-    def test_only_the_team_creates_and_has_what_it_creates(self, world: World) -> None:
+    def test_the_team_alone_creates_and_has_what_it_creates(self, world: World) -> None:
         world.assign(BEN, "member", RED)
         world.assign(RED, "maker", DATABASE)
 
