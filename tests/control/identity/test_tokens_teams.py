@@ -4,7 +4,10 @@ import pytest
 
 from headgate.control.access.assignments import RevokeRole
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.questions.messages import reason_on
 from headgate.control.resources.commands import DeleteResource
+from headgate.decision.explain.explain import explain
+from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from tests.fakes.depot import ANN, BEN, BLUE, CY, DATABASE, RED, TABLE, World
 
@@ -31,6 +34,10 @@ class TestActingInATeam:
 
         acting = world.token(BEN, RED)
         assert not world.may(acting, "database.create_table", DATABASE)
+        question = Question(acting, "database.create_table", DATABASE)
+        missing = explain(world.control.models, world.control.snapshot, question, world.now).decision.missing
+        assert missing is not None
+        assert "for this action only the roles of that team count" in reason_on("north", missing, "you")
         assert world.may(acting, "database.describe", DATABASE)
         assert world.may(Caller(BEN), "database.create_table", DATABASE)
 

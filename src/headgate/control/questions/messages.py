@@ -6,6 +6,7 @@ from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
 from headgate.control.kernel.errors import missing_text
+from headgate.decision.explain.explain import ACTING
 from headgate.decision.types import DenyReason, Explanation, Fix, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -160,6 +161,8 @@ _OF_A_ROLE = {
 }
 
 _CONDITIONS = {
+    ACTING: "the token acts in a team, and for this action only the roles of that team count, which does not hold `{role}` on "
+    "{place}; use a token that acts in another team, or in none",
     "approved": "the request is not approved, or its access has ended",
     "author": "another user made the request",
     "not author": "{who} made the request; another user must decide on it (four eyes)",

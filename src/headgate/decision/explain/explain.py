@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.context import EvaluationContext, Models
+from headgate.decision.effective_assignments import find_acting_team
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.fixes import find_fixes
@@ -13,6 +14,9 @@ from headgate.decision.types import Decision, DenyReason, Explanation, Fix, Gran
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NOTHING_HELD, Resource, Snapshot
+
+ACTING = "acting"
+"""What a denial names if a role is missing because only the team counts in which the caller's token acts."""
 
 
 def explain(
@@ -30,8 +34,8 @@ def explain(
     the recipient (the caller of the question, if it is None) may not know that team. `answers` is an evaluator of these facts that may have cached decisions.
     """
     answers = answers or Engine(models, facts)
-    decision = decide(models, facts, question, now)
     asked = EvaluationContext(models, facts, question, now)
+    decision = _name_acting(asked, decide(models, facts, question, now))
     visible = all(answers.is_discoverable(question.caller, id, now) for id in _list_concerned(asked))
     if decision.allowed:
         hide = hide_subjects(answers, question, recipient or question.caller, now)
@@ -83,6 +87,15 @@ def find_end(facts: Snapshot, path: GrantPath) -> float | None:
     """Return when the assignment of a path ends (seconds since the epoch); None if it has no end, or is a relation."""
     held = facts.assignments.get(path.subject, NOTHING_HELD).get((path.assigned_role, path.assigned_on, path.reason))
     return held.ends if held else None
+
+
+def _name_acting(asked: EvaluationContext, decision: Decision) -> Decision:
+    """Say in a denial for a missing role that only the roles of a team counted, if the caller's token acts in one."""
+    missing, resource = decision.missing, asked.facts.resources.get(asked.question.resource)
+    model = asked.model(resource) if resource else None
+    if missing is None or missing.code != "no-role" or model is None or find_acting_team(asked, model) is None:
+        return decision
+    return decision._replace(missing=replace(missing, what=ACTING))
 
 
 def _is_unknown(models: Models, action: str) -> bool:
