@@ -60,6 +60,15 @@ class TestReplacing:
         assert [each.mistake.code for each in found] == ["HG-M202"]
 
 
+class TestWordsOfTheUser:
+    @pytest.mark.parametrize("lists", ["", "lists: {people: [user]}"])
+    def test_a_value_of_a_setting_may_begin_with_all(self, lists: str) -> None:
+        setting = "settings: {open_to: {on: organization, values: [all users, none], default: none}}"
+        model = loaded(f"{lists}\n{setting}")
+
+        assert model.settings["open_to"].values == ("all users", "none")
+
+
 class TestTheLimit:
     def test_lists_that_mean_too_many_words_are_refused(self) -> None:
         words = ", ".join(f"r{number}" for number in range(5_000))

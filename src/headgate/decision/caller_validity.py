@@ -9,7 +9,7 @@ _TEAMS = ("team", "domain")
 """The types whose resources may be asked about as subjects, also without a role."""
 
 
-def is_team(facts: Snapshot, resource: Resource) -> bool:
+def may_be_subject(facts: Snapshot, resource: Resource) -> bool:
     """Whether questions may be about the resource as a subject: it is a team, or it was assigned a role."""
     return resource.type in _TEAMS or resource.id in facts.assignments
 
@@ -22,7 +22,7 @@ def caller_invalid(facts: Snapshot, caller: Caller, now: float) -> DenyReason | 
     The suspension of the organization is checked last, so that only otherwise valid callers learn of it.
     """
     principal, team = facts.principals.get(caller.principal), facts.resources.get(ResourceId(caller.principal))
-    if principal is None and (team is None or not is_team(facts, team)):
+    if principal is None and (team is None or not may_be_subject(facts, team)):
         return DenyReason("no-principal")
     if principal is not None and _expired(principal.ends, now):
         return DenyReason("no-principal")

@@ -32,7 +32,9 @@ def effective_assignments(asked: EvaluationContext, model: Model) -> Iterator[As
         return
     kind, team = subject_kind(facts, principal), find_acting_team(asked, model)
     own = tuple(list_subjects(asked, model, principal))
-    subjects = own if team is None else tuple(each for each in list_subjects(asked, model, team) if each in own)
+    subjects = own
+    if team is not None:
+        subjects = tuple(each for each in list_subjects(asked, model, team) if each in own) if team in own else ()
     for given in (given for each in subjects for given in _list_given(asked, model, each)):
         if all(
             meets_membership(asked, model, rule, principal, kind, given.role, given.resource) for rule in model.standing

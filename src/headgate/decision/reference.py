@@ -32,7 +32,7 @@ from headgate.decision.effective_assignments import (
     meets_membership,
 )
 from headgate.decision.run_scope import is_declared
-from headgate.decision.tree import derived_inputs, is_near, requirement_places, rule_applies, subject_kind
+from headgate.decision.tree import derived_inputs, has_same_nearest, requirement_places, rule_applies, subject_kind
 from headgate.decision.types import Decision, DenyReason, GrantPath, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -121,8 +121,9 @@ def _alternative(asked: EvaluationContext, model: Model, resource: Resource, alt
     words = asked.question.given.get(alternative.each, ()) if alternative.each else ()
     if alternative.each and not words:
         return DenyReason("condition", resource.id, what=f"with.{alternative.each} is given")
-    for giving in (model.roles_granting(f"{resource.type}.{word}") for word in words):
-        paths = [path for path in find_paths(asked, resource) if path.role in giving]
+    held = find_paths(asked, resource) if words else ()
+    for giving in (model.roles_granting(f"{resource.type}.{word}") for word in dict.fromkeys(words)):
+        paths = [path for path in held if path.role in giving]
         if not paths:
             return DenyReason("no-role", resource.id, giving)
         found.extend(paths)
@@ -258,7 +259,7 @@ def _by_rule(asked: EvaluationContext, model: Model, resource: Resource, rule: A
     on_resource = [way for way in find_paths(asked, resource) if way.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model
-    if rule.same and not is_near(asked.facts, resource, subject, rule.same):
+    if rule.same and not has_same_nearest(asked.facts, resource, subject, rule.same):
         return ()
     on_subject = [way for way in find_paths(asked, subject) if way.role in rule.on_subject] if subject and ours else []
     besides = _alternative(asked, model, resource, Requirement((), rule.needs))

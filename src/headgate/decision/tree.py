@@ -30,7 +30,7 @@ def list_line(facts: Snapshot, resource: Resource, type: str) -> list[ResourceId
     return [each.id for each in (resource, *facts.ancestors(resource.id)) if each.type == type]
 
 
-def is_near(facts: Snapshot, resource: Resource, other: Resource | None, type: str) -> bool:
+def has_same_nearest(facts: Snapshot, resource: Resource, other: Resource | None, type: str) -> bool:
     """Whether two resources have the same nearest resource of a type, among themselves and their ancestors."""
     here, there = list_line(facts, resource, type)[:1], list_line(facts, other, type)[:1] if other else []
     return bool(here) and here == there

@@ -32,8 +32,7 @@ class GrantPath:
     """One path by which a role reaches a resource: an assignment, and the resource on which it was made.
 
     If the role is derived from several resources, `weakest` is the one that decided. `reason` is the id of the
-    agreement, request or policy file for which the assignment was made. In an explanation, `subject` is empty for a team that
-    the recipient may not know. For a path by a relation that names the
+    agreement, request or policy file for which the assignment was made. For a path by a relation that names the
     principal, `assigned_on` is the resource with the relation.
     """
 

@@ -158,6 +158,12 @@ class DiagnosticCode(Enum):
         "warning",
     )
 
+    RESERVED = (
+        "HG-M217",
+        "`{word}` cannot be the name of an own type; choose another name",
+        "`user` is a kind of subject, `assignment` the beginning of actions, and the other words begin places and operands.",
+    )
+
     NO_TERM = (
         "HG-M301",
         "cannot parse `{word}` as a condition",

@@ -13,8 +13,8 @@ from headgate.model.model import Model, Setting, Type
 from headgate.model.parse_rules import RuleParser
 from headgate.model.reader import Reader, Value
 from headgate.model.suggestions import for_type
-from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
+from headgate.model.vocabulary import ASSIGNMENT, Vocabulary
+from headgate.model.yaml_parser import START, ListNode, MapNode, Node, ScalarNode
 
 DEPLOYMENT = "deployment"
 """The type above every organization; a model lists it only if it has actions or roles there."""
@@ -28,6 +28,12 @@ _EXAMPLES = {
 
 MOST_ENTRIES = {"roles": 500, "settings": 200}
 """The most entries of a section: the time of a check grows with the square of their number."""
+
+_RESERVED = frozenset(("user", ASSIGNMENT, "self", "parent", "setting", "with"))
+"""Words that no own type can be named: they have another meaning in the same places."""
+
+_MOST_VERBS = 2_000
+"""The most verbs of the section `verbs`, counted for each type: every question about an unknown action reads them."""
 
 _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
@@ -97,7 +103,10 @@ def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[
             tuple(read.name(each) for each in read.words(fields.get(key))) for key in ("attributes", "relations")
         )
         is_implicit, is_own = (read.flag(fields.get(key)) for key in ("implicit", "own"))
-        yield name, Type(name, word, parents, is_implicit, attributes, relations, is_own)
+        yield (
+            name,
+            Type(name, word, parents, is_implicit, attributes, relations, is_own and name not in vocabulary.types),
+        )
 
 
 def _parse_stated_type(read: Reader, key: ScalarNode, body: Node, vocabulary: Vocabulary) -> str:
@@ -106,6 +115,8 @@ def _parse_stated_type(read: Reader, key: ScalarNode, body: Node, vocabulary: Vo
     is_own = isinstance(body, MapNode) and any(name.value == "own" for name, _ in body.entries)
     if key.value in types and is_own:
         read.report.add(DiagnosticCode.OWN_TYPE_EXISTS, key, type=key.value)
+    if is_own and key.value in _RESERVED:
+        read.report.add(DiagnosticCode.RESERVED, key, word=key.value)
     if key.value in types or is_own:
         return key.value if key.value in types else read.name(key)
     otherwise = for_type(vocabulary, types)(key.value)
@@ -115,7 +126,13 @@ def _parse_stated_type(read: Reader, key: ScalarNode, body: Node, vocabulary: Vo
 def _verbs(read: Reader, value: Value, types: Collection[str], vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
     """Return the verbs that the model adds, by type. Several keys may name the same type."""
     found: dict[str, tuple[str, ...]] = {}
-    for key, words in read.entries(value, "table: [tag]"):
+    entries = read.entries(value, "table: [tag]")
+    count = sum(len(key.split(",")) * len(read.items(words)) for key, words in entries)
+    if count > _MOST_VERBS:
+        most = str(_MOST_VERBS)
+        read.report.add(DiagnosticCode.TOO_MANY_ENTRIES, value or START, key="verbs", count=str(count), most=most)
+        return found
+    for key, words in entries:
         verbs = {word.value: word for word in read.non_empty_list({key.value: words}, key.value) if read.name(word)}
         for type in read.known_names(read.name_list(key), types, DiagnosticCode.UNKNOWN_TYPE):
             for verb, word in verbs.items():

@@ -18,6 +18,9 @@ ASSIGNMENT = "assignment"
 OWN_TYPE_VERBS = ("describe", "edit", "delete")
 """The verbs of every type that a model defines: those that the commands for all resources ask about."""
 
+_MOST_KEPT = 64
+"""The most models whose vocabularies are kept."""
+
 _SPARK = "spark"
 _NOT_HERE = "-"
 _PIPELINE_KINDS = "pipeline_kinds"
@@ -58,6 +61,7 @@ class Vocabulary(Mapping[str, Action]):
         self.types = types
         self.pipeline_kinds = pipeline_kinds
         self.names = names
+        self._of_models: dict[str, Vocabulary] = {}
 
     @override
     def __getitem__(self, name: str) -> Action:
@@ -100,8 +104,13 @@ class Vocabulary(Mapping[str, Action]):
         return Vocabulary({**shared, **new}, all_types, self.pipeline_kinds, self.models, self.names)
 
     def of_model(self, model: Model) -> "Vocabulary":
-        """Return the vocabulary of a model; see `extend`."""
-        return self.extend(model.types, model.settings, model.verbs)
+        """Return the vocabulary of a model; see `extend`. Those of the models in use are kept."""
+        found = self._of_models.get(model.hash)
+        if found is None:
+            if len(self._of_models) >= _MOST_KEPT:
+                self._of_models.clear()
+            found = self._of_models[model.hash] = self.extend(model.types, model.settings, model.verbs)
+        return found
 
 
 def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from typing_extensions import TypeIs
+
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.reader import Reader
@@ -13,6 +15,9 @@ SECTION = "lists"
 _ALL = "all "
 _CONDITIONS = frozenset(("when", "when_from"))
 """Keys whose words are conditions, in which no list can be used."""
+
+_SETTINGS = "settings"
+"""The section whose values are words of the user, which may begin with `all`."""
 
 _MOST_WORDS = 20_000
 """The most words that the lists of a file may be replaced by: a few lines could otherwise mean millions of words."""
@@ -25,10 +30,12 @@ def expand_lists(document: Node, report: DiagnosticReport) -> Node:
     """Return the document without its section `lists`, with each `all NAME` replaced by the words of that list."""
     if not isinstance(document, MapNode):
         return document
-    entries = tuple((key, value) for key, value in document.entries if key.value != SECTION)
-    lists = _read_lists(document, report)
-    expanded = _Expansion(lists, report).expand(replace(document, entries=entries))
-    return document if len(entries) == len(document.entries) else expanded
+    if all(key.value != SECTION for key, _ in document.entries):
+        return document
+    expansion = _Expansion(_read_lists(document, report), report)
+    entries = ((key, value) for key, value in document.entries if key.value != SECTION)
+    expanded = ((key, value if key.value == _SETTINGS else expansion.expand(value)) for key, value in entries)
+    return replace(document, entries=tuple(expanded))
 
 
 def _read_lists(document: MapNode, report: DiagnosticReport) -> Words:
@@ -39,6 +46,11 @@ def _read_lists(document: MapNode, report: DiagnosticReport) -> Words:
         words = _Expansion(lists, report).expand(value)
         lists[read.name(key)] = read.non_empty_list({key.value: words}, key.value)
     return lists
+
+
+def _is_reference(node: Node) -> TypeIs[ScalarNode]:
+    """Whether a value is `all NAME`, without quotes."""
+    return isinstance(node, ScalarNode) and not node.lead and node.value.startswith(_ALL)
 
 
 class _Expansion:
@@ -58,9 +70,9 @@ class _Expansion:
         return node
 
     def _entry(self, key: ScalarNode, value: Node) -> Node:
-        if key.value in _CONDITIONS:
+        if key.value in _CONDITIONS and not isinstance(value, MapNode):
             return value
-        if isinstance(value, ScalarNode) and value.value.startswith(_ALL):
+        if _is_reference(value):
             return ListNode(self._words(value), value.line, value.column)
         return self.expand(value)
 
@@ -69,7 +81,7 @@ class _Expansion:
         found: list[Node] = []
         own = {each.value for each in node.values if isinstance(each, ScalarNode)}
         for each in node.values:
-            if not (isinstance(each, ScalarNode) and each.value.startswith(_ALL)):
+            if not _is_reference(each):
                 found.append(self.expand(each))
                 continue
             new = [word for word in self._words(each) if word.value not in own]

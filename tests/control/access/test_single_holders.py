@@ -39,7 +39,7 @@ class TestASingleHolder:
     def test_an_assignment_of_the_role_has_no_dates(self, world: World) -> None:
         world.create_table(None)
 
-        with pytest.raises(InvalidError, match="`keeper` always has exactly one holder on a resource"):
+        with pytest.raises(InvalidError, match="`keeper` has at most one holder on a resource"):
             world.assign(BEN, "keeper", TABLE, ends=9.0)
 
     def test_another_role_is_not_changed_into_the_role(self, world: World) -> None:

@@ -56,6 +56,17 @@ class TestActingInATeam:
 
         assert not world.may(acting, "database.create_table", DATABASE)
 
+    def test_a_former_member_creates_nothing_by_another_team_that_the_team_is_in(self, world: World) -> None:
+        for subject in (BEN, RED):
+            world.assign(subject, "member", BLUE)
+        world.assign(BEN, "member", RED)
+        world.assign(BLUE, "maker", DATABASE)
+        acting = world.token(BEN, RED)
+        assert world.may(acting, "database.create_table", DATABASE)
+
+        world.control.execute(RevokeRole(BEN, "member", RED), None)
+        assert not world.may(acting, "database.create_table", DATABASE)
+
     def test_a_deleted_team_creates_nothing(self, world: World) -> None:
         world.assign(BEN, "member", RED)
         world.assign(RED, "maker", DATABASE)

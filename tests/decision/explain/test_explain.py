@@ -1,12 +1,14 @@
 """Explanations: every reason of an allow, and the smallest fix of a deny, under each shipped model."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.engine.engine import Engine
+from headgate.decision.explain.explain import explain, is_subject_known, smallest_fixes
 from headgate.decision.types import DenyReason, Explanation, Fix, GrantPath, Question
 from headgate.facts import changes as c
 from headgate.facts.caller import Caller
@@ -355,7 +357,7 @@ spread: [{roles: [owner], from: [organization]}]
 assign: [{holder: owner, roles: [owner, member, reader], on: [organization, team, table]}]
 """
 
-    def test_a_team_that_the_recipient_may_not_know_is_left_out(self) -> None:
+    def test_a_team_of_a_team_is_known_to_recipients_that_may_discover_it(self) -> None:
         root, inner, outer, table = (ResourceId(each) for each in ("o", "inner", "outer", "t"))
         ann, boss = PrincipalId("ann"), PrincipalId("boss")
         models = {"m": load_model(self.TEXT, ACTIONS, "m.yaml", ())}
@@ -371,7 +373,10 @@ assign: [{holder: owner, roles: [owner, member, reader], on: [organization, team
         )
         facts, question = fold(Snapshot(), changes, 1), Question(Caller(ann), "table.select", table)
 
-        [path] = explain(models, facts, question, 0.0).decision.paths
-        assert (path.role, path.subject) == ("reader", "")
-        [path] = explain(models, facts, question, 0.0, recipient=Caller(boss)).decision.paths
+        answers = Engine(models, facts)
+        [path] = explain(models, facts, question, 0.0, answers).decision.paths
         assert (path.role, path.subject) == ("reader", outer)
+        assert not is_subject_known(answers, path, Caller(ann), 0.0)
+        assert is_subject_known(answers, path, Caller(boss), 0.0)
+        assert is_subject_known(answers, replace(path, subject=inner), Caller(ann), 0.0)
+        assert not is_subject_known(answers, replace(path, subject=inner), Caller(PrincipalId("stranger")), 0.0)

@@ -13,11 +13,14 @@ from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, 
 from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.models.library import FixedModels
 from headgate.control.organizations.organization import Organization, Organizations
+from headgate.decision.context import model_for
+from headgate.decision.tree import subject_kind
 from headgate.decision.types import Question
 from headgate.endpoints.common.subject_lookup import resolve_assignment
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Assignment
 from headgate.model.model import Model
 from headgate.store import open_stores
 from tests.fakes.generated_histories import (
@@ -88,6 +91,16 @@ def test_a_request_for_an_assignment_agrees_with_the_check_for_every_kind_of_sub
             )
 
 
+def _is_live(organization: Organization, given: Assignment) -> bool:
+    """Whether the role of an assignment is one that its subject can be assigned there now; others are revoked by another rule."""
+    facts = organization.control.snapshot
+    resource, kind = facts.resources[given.resource], subject_kind(facts, given.subject)
+    model = model_for(organization.control.models, facts, resource.type, resource.id)
+    role = model.roles.get(given.role) if model else None
+    assignable = role is not None and resource.type in role.on and kind in role.to
+    return model is not None and given.model == model.name and (assignable or given.role in facts.custom_roles)
+
+
 def _questions(organization: Organization) -> Iterator[Question]:
     facts = organization.control.snapshot
     for user in USERS:
@@ -97,5 +110,6 @@ def _questions(organization: Organization) -> Iterator[Question]:
                 yield Question(caller, "assignment.add", ResourceId(place), role=ROLES[0], subject=subject)
             for role, place, reason in facts.assignments.get(subject, ()):
                 if not reason:
-                    yield Question(caller, "assignment.remove", place, role=role, subject=subject)
+                    if _is_live(organization, facts.assignments[subject][role, place, reason]):
+                        yield Question(caller, "assignment.remove", place, role=role, subject=subject)
                     yield Question(caller, "assignment.change", place, role=role, subject=subject, new_role=ROLES[1])

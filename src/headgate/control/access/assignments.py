@@ -82,27 +82,45 @@ class RevokeRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require the privilege to remove this role; the last owner cannot be removed."""
         place = view.target(self.resource)
-        for role in self._list_required(view, place):
-            about = OperationPlace(place, about=AssignmentWords(role, self.subject))
-            view.require_operation(self.name, {"resource": about})
+        self._require_removal(view, place)
         _require_assignment(view, self.subject, self.role, place.id, self.reason)
         taken = RoleRevoked(self.subject, self.role, place.id, self.reason)
         require_remaining_owner(view, self.subject, taken)
         return CommandEffect((taken,))
 
-    def _list_required(self, view: CommandContext, place: Resource) -> tuple[str, ...]:
-        """Return the roles that the caller must be allowed to remove: the role itself, or instead of a dormant one all roles.
+    def _require_removal(self, view: CommandContext, place: Resource) -> None:
+        """Require the privilege to remove the role; for a dormant assignment instead, to remove every role of such a subject.
 
-        A dormant assignment has a role of a model that no longer decides here. It would count again under that model, so
-        a caller that may remove every role of such a subject may remove it.
+        A dormant assignment has no effect: its role or model does not decide here any more. It would have one again under the
+        former model. Where no role can be assigned, the roles of the organization count.
         """
+        needed = [(place, self.role)]
+        if self._is_dormant(view, place):
+            root = view.facts.resources[view.root]
+            every = _list_assignable(view, place, self.subject) or _list_assignable(view, root, self.subject)
+            questions = [_removal(view, each.id, role, self.subject) for each, role in every]
+            if all(each is None or view.engine.check(each, view.now).allowed for each in questions):
+                needed = every or needed
+        for each, role in needed:
+            about = OperationPlace(each, about=AssignmentWords(role, self.subject))
+            view.require_operation(self.name, {"resource": about})
+
+    def _is_dormant(self, view: CommandContext, place: Resource) -> bool:
         held = _find_assignment(view, self.subject, self.role, place.id, self.reason)
         model = view.model_for(place.type, place.id)
-        if held is None or (held.model == model.name and self.role in {*model.roles, *view.facts.custom_roles}):
-            return (self.role,)
-        kind = subject_kind(view.facts, self.subject)
-        every = (each.name for each in model.roles.values() if place.type in each.on and kind in each.to)
-        return tuple(every) or (self.role,)
+        is_live = (place, self.role) in _list_assignable(view, place, self.subject)
+        return held is not None and (held.model != model.name or not (is_live or self.role in view.facts.custom_roles))
+
+
+def _list_assignable(view: CommandContext, place: Resource, subject: SubjectId) -> list[tuple[Resource, str]]:
+    """Return the roles that this kind of subject can be assigned on a resource, each with the resource."""
+    kind, model = subject_kind(view.facts, subject), view.model_for(place.type, place.id)
+    return [(place, each.name) for each in model.roles.values() if place.type in each.on and kind in each.to]
+
+
+def _removal(view: CommandContext, place: ResourceId, role: str, subject: SubjectId) -> Question | None:
+    """Return the question whether the caller may remove a role; None for the deployment itself, which may."""
+    return Question(view.caller, "assignment.remove", place, role=role, subject=subject) if view.caller else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def take_from_holder(view: CommandContext, place: Resource, given: RoleAssigned)
         return
     if given.starts is not None or given.ends is not None:
         raise InvalidError(
-            f"`{given.role}` always has exactly one holder on a resource, so its assignment has no start and no end; leave the "
+            f"`{given.role}` has at most one holder on a resource, so its assignment has no start and no end; leave the "
             "dates out"
         )
     for held in tuple(view.facts.list_assigned_on(place.id)):

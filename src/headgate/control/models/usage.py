@@ -1,5 +1,8 @@
 """Use of access models: the organizations in which a model decides, and what that means for its removal."""
 
+from contextlib import suppress
+
+from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.models.commands import InstallModel, RemoveModel
 from headgate.control.organizations.organization import Organizations
 
@@ -30,4 +33,5 @@ def reinstall_used_model(organizations: Organizations, model: str) -> None:
         return
     source = organizations.models.find(known.hash)
     if source is not None:
-        control.execute(InstallModel(source, known.is_shipped), None)
+        with suppress(AlreadyExistsError):  # the other one was first
+            control.execute(InstallModel(source, known.is_shipped), None)

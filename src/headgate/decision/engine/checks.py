@@ -11,7 +11,7 @@ from headgate.decision.engine.holdings import Holdings
 from headgate.decision.engine.position import MaskRequirement
 from headgate.decision.engine.positions import PositionIndex
 from headgate.decision.reference import ASSIGNING
-from headgate.decision.tree import is_near, requirement_places, subject_kind
+from headgate.decision.tree import has_same_nearest, requirement_places, subject_kind
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
@@ -99,7 +99,7 @@ class MaskChecker:
 
     def _holds_each(self, held: Holdings, rules: CompiledModel, resource: Resource, words: tuple[str, ...]) -> bool:
         """Whether there are words, and a role that gives the verb of each is held on the resource."""
-        acts = [rules.acts.get(f"{resource.type}.{word}") for word in words]
+        acts = [rules.acts.get(f"{resource.type}.{word}") for word in dict.fromkeys(words)]
         return bool(acts) and all(act and act.wanted and self.holds(held, rules, resource, act.wanted) for act in acts)
 
     def _holds_all(
@@ -189,7 +189,7 @@ class MaskChecker:
         self, held: Holdings, asked: EvaluationContext, rules: CompiledModel, resource: Resource, rule: AssignRule
     ) -> bool:
         question, subject = asked.question, ResourceId(asked.question.subject or "")
-        if rule.same and not is_near(self.facts, resource, self.facts.resources.get(subject), rule.same):
+        if rule.same and not has_same_nearest(self.facts, resource, self.facts.resources.get(subject), rule.same):
             return False
         if rule.holder and not self.holds(held, rules, resource, rules.get_role_set(rule.holder)):
             return False

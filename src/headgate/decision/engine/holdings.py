@@ -87,7 +87,9 @@ class HoldingsIndex:
     def _list_reaches(self, touched: Invalidation) -> Iterator[tuple[PrincipalId, KeptReach]]:
         """Yield the kept reaches, each with the subjects whose assignments changed since then."""
         for principal, kept in self._reaches.copy().items():  # another thread may add some
-            changed = kept.changed | touched.subjects if principal in touched.people else kept.changed
+            # Also those that the principal does not reach now: it may reach them again before the next question.
+            among = (key for key in keys_of(touched.subjects, self._granting.models) if key in kept.reach.subjects)
+            changed = kept.changed.union(key[1] for key in among)
             if len(changed) <= _MOST_CHANGED:
                 yield principal, replace(kept, changed=changed)
 

@@ -1,6 +1,5 @@
 """Explanations of decisions: reasons and fixes, for callers that may know the resources of the question."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from headgate.decision.caller_validity import caller_invalid
@@ -25,21 +24,18 @@ def explain(
     question: Question,
     now: float,
     answers: Answers | None = None,
-    recipient: Caller | None = None,
 ) -> Explanation:
     """Decide a question with its reasons: all paths that allow it, or what is missing and the smallest fixes.
 
     A caller that may not discover a resource of the question gets the same explanation as for a name that does not
-    exist. An action that no model has is unknown on every resource, so that answer reveals none. A path has no subject if
-    the recipient (the caller of the question, if it is None) may not know that team. `answers` is an evaluator of these facts that may have cached decisions.
+    exist. An action that no model has is unknown on every resource, so that answer reveals none. `answers` is an evaluator of these facts that may have cached decisions.
     """
     answers = answers or Engine(models, facts)
     asked = EvaluationContext(models, facts, question, now)
     decision = _name_acting(asked, decide(models, facts, question, now))
     visible = all(answers.is_discoverable(question.caller, id, now) for id in _list_concerned(asked))
     if decision.allowed:
-        hide = hide_subjects(answers, question, recipient or question.caller, now)
-        return Explanation(decision._replace(paths=tuple(dict.fromkeys(map(hide, decision.paths)))), visible)
+        return Explanation(decision, visible)
     if _is_unknown(models, question.action) and not caller_invalid(facts, question.caller, now):
         unknown = DenyReason("unknown-action", question.resource)
         return Explanation(decision._replace(missing=unknown), visible)
@@ -48,24 +44,16 @@ def explain(
     return Explanation(decision if _is_common_knowledge(asked) else _hidden(decision), visible)
 
 
-def hide_subjects(
-    answers: Answers, question: Question, recipient: Caller, now: float
-) -> Callable[[GrantPath], GrantPath]:
-    """Return the function that leaves out the subject of a path if the recipient may not know it.
+def is_subject_known(answers: Answers, path: GrantPath, recipient: Caller, now: float) -> bool:
+    """Whether the recipient of an explanation may know the subject of a path.
 
-    A caller knows the groups and teams of which it is a member itself. The teams of which these are members, it may know
+    A principal knows the groups and teams of which it is a member itself. The teams of which these are members, it may know
     only if it may discover them.
     """
-    facts, principal = answers.facts, question.caller.principal
-    own = {principal, *facts.groups_of(principal)}
+    facts, team = answers.facts, ResourceId(path.subject)
+    own = {recipient.principal, *facts.groups_of(recipient.principal)}
     own |= {place for subject in tuple(own) for _, place, _ in facts.assignments.get(subject, NOTHING_HELD)}
-
-    def hide(path: GrantPath) -> GrantPath:
-        team = ResourceId(path.subject)
-        is_known = team in own or team not in facts.resources or answers.is_discoverable(recipient, team, now)
-        return path if is_known else replace(path, subject=ResourceId(""))
-
-    return hide
+    return team in own or team not in facts.resources or answers.is_discoverable(recipient, team, now)
 
 
 def smallest_fixes(

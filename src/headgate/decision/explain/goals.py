@@ -5,7 +5,7 @@ Only alternatives whose conditions hold already are considered, because no assig
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 from headgate.decision.conditions import holds
 from headgate.decision.context import EvaluationContext
@@ -14,6 +14,9 @@ from headgate.decision.tree import derived_inputs, requirement_places, subject_k
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import AssignRule, Model, Requirement
+
+_MOST_CHOICES = 100
+"""The most choices of roles for the verbs of a parameter: there are as many as products of the roles that give each verb."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,9 @@ def _possible(
         words = asked.question.given.get(each.each, ()) if each.each else ()
         if named and (words or not each.each) and holds(each.when, asked.condition_input(model, resource)):
             own = tuple(Need(needed.role, id) for ids, needed in zip(places, each.roles, strict=True) for id in ids)
-            giving = (model.minimal_roles(model.roles_granting(f"{resource.type}.{word}")) for word in words)
-            for roles in product(*giving):
+            verbs = dict.fromkeys(words)
+            giving = (model.minimal_roles(model.roles_granting(f"{resource.type}.{verb}")) for verb in verbs)
+            for roles in islice(product(*giving), _MOST_CHOICES):
                 yield (*own, *(Need(role, resource.id) for role in roles))
 
 

@@ -121,7 +121,9 @@ def _evaluate(request: _Request, asker: SubjectResolver) -> Answered:
     # The audit records a missing resource by the name that the caller sent.
     recorded = decision if place else decision._replace(question=replace(asked, resource=ResourceId(resource.id)))
     if wanted.explain:
-        return Answered(explained_response(decision, resource.id, asker.organization, moment), (recorded,))
+        return Answered(
+            explained_response(decision, resource.id, asker.organization, moment, asker.caller), (recorded,)
+        )
     return Answered(decision_response(decision, resource.id), (recorded,))
 
 

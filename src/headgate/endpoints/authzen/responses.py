@@ -3,20 +3,26 @@
 The full reason is computed only on request: it takes a hundred times as long as the decision.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from headgate.control.kernel.vocabulary import describe_unknown_action
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import NOT_IN_MODEL, UNKNOWN_ACTION
 from headgate.decision.context import Models
-from headgate.decision.explain.explain import explain
+from headgate.decision.explain.explain import explain, is_subject_known
 from headgate.decision.types import Decision, Fix, GrantPath, RequiredAssignment, RequiredMembership
 from headgate.endpoints.authzen.subjects import SubjectEvaluation
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
 
 Told = dict[str, Any]
 
 _HIDDEN = "no-resource"
+
+
+_UNKNOWN = ResourceId("")
+"""The subject of a path that the recipient may not know; empty values are left out."""
 
 
 def decision_response(decision: Decision, resource: str) -> Told:
@@ -31,9 +37,9 @@ def decision_response(decision: Decision, resource: str) -> Told:
 
 
 def explained_response(
-    decision: Decision, resource: str, organization: Organization, moment: SubjectEvaluation
+    decision: Decision, resource: str, organization: Organization, moment: SubjectEvaluation, recipient: Caller
 ) -> Told:
-    """Return the response for a decision with its full reason.
+    """Return the response for a decision with its full reason. A path has no subject that the recipient may not know.
 
     An allow lists all grant paths. A deny states what is missing, with the smallest fixes, if the subject may see the resource.
     """
@@ -42,7 +48,10 @@ def explained_response(
     missing = explanation.decision.missing
     if missing is None:
         answer = decision_response(decision, resource)
-        answer["context"]["paths"] = [_plain(path) for path in explanation.decision.paths]
+        answer["context"]["paths"] = [
+            _plain(path if is_subject_known(answers, path, recipient, moment.time) else replace(path, subject=_UNKNOWN))
+            for path in explanation.decision.paths
+        ]
         return answer
     if missing.code == UNKNOWN_ACTION:
         return _build_response(

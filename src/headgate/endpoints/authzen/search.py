@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.questions.parsing import parse_question
-from headgate.decision.caller_validity import is_team
+from headgate.decision.caller_validity import may_be_subject
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.authzen import messages
@@ -98,7 +98,7 @@ def _of_type(facts: Snapshot, type: str) -> Iterable[str]:
         return (id for id, each in facts.principals.items() if each.kind == type)
     if type == TOKEN:
         return facts.tokens
-    return (id for id, each in facts.resources.items() if each.type == type and is_team(facts, each))
+    return (id for id, each in facts.resources.items() if each.type == type and may_be_subject(facts, each))
 
 
 def _page(able: Iterable[str], type: str, page: SearchPage, moment: SubjectEvaluation) -> Answered:

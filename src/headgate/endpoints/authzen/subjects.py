@@ -5,7 +5,7 @@ from typing import NamedTuple
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
-from headgate.decision.caller_validity import is_team
+from headgate.decision.caller_validity import may_be_subject
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
 from headgate.endpoints.authzen.messages import NOW, BadRequestError, Entity, EvaluationOptions, ForbiddenError
@@ -161,7 +161,7 @@ def caller_of_subject(facts: Snapshot, type: str, id: str) -> Caller:
         principal = facts.principals.get(PrincipalId(id))
         return Caller(PrincipalId(id)) if principal and principal.kind == type else NO_CALLER
     resource = facts.resources.get(ResourceId(id))
-    if resource and resource.type == type and type != TOKEN and is_team(facts, resource):
+    if resource and resource.type == type and type != TOKEN and may_be_subject(facts, resource):
         return Caller(PrincipalId(id))
     token = facts.tokens.get(TokenId(id)) if type == TOKEN else None
     return Caller(token.principal, TokenId(id)) if token else NO_CALLER

@@ -39,10 +39,17 @@ def check_held(checking: CheckContext) -> None:
 
 
 def check_single(checking: CheckContext) -> None:
-    """Report roles with a single holder that a rule assigns to every newcomer, or to every service principal of a scope."""
+    """Report roles with a single holder that a rule assigns to several subjects: to newcomers, owners or consumers."""
     model = checking.model
     given: list[tuple[Path, str]] = [(("newcomer",), model.newcomer)] if model.newcomer else []
     given += [(("scopes", scope, type), role) for scope, roles in model.scopes.items() for type, role in roles.items()]
+    given += [(("bridges", index, "role"), bridge.role) for index, bridge in enumerate(model.bridges)]
+    given += [
+        (("creators", index, "role"), rule.role)
+        for index, rule in enumerate(model.creators)
+        if "organization" in rule.types
+    ]
+    given += [(("custom_roles", "of", role), role) for role in (model.custom_roles.of if model.custom_roles else ())]
     for path, name in given:
         if model.roles[name].single:
             checking.note(DiagnosticCode.SINGLE_FOR_MANY, path, role=name)

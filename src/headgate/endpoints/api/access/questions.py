@@ -11,8 +11,8 @@ from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import subject_display_name
 from headgate.control.questions.parsing import parse_question
-from headgate.decision.caller_validity import is_team
-from headgate.decision.explain.explain import explain, find_end, smallest_fixes
+from headgate.decision.caller_validity import may_be_subject
+from headgate.decision.explain.explain import explain, find_end, is_subject_known, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
 from headgate.endpoints.api.access.assignment_questions import resolve_assignment_question
@@ -171,7 +171,7 @@ def explain_question(
     """Explain a decision: every grant path that allows the action, or the missing privilege and the smallest fixes."""
     asked = _parse_decision_question(organization, moment, body)
     answers = moment.answers
-    found = explain(answers.models, answers.facts, asked, moment.now, answers, moment.caller)
+    found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
     _record(request, organization, moment, decision)
     if asked.caller != moment.caller and not decision.allowed:
@@ -257,7 +257,7 @@ def resolve_question_subject(organization: Organization, moment: Evaluation, nam
     if found is not None and found in organization.control.snapshot.principals:
         return Caller(PrincipalId(found))
     team = moment.resource(name)
-    if not is_team(moment.facts, team):
+    if not may_be_subject(moment.facts, team):
         raise NotFoundError(organization.wording.hidden((name,)))
     return Caller(PrincipalId(team.id))
 
@@ -318,11 +318,10 @@ def _needed(
 
 
 def _because(organization: Organization, moment: Evaluation, path: GrantPath) -> dict[str, Any]:
+    is_known = is_subject_known(moment.answers, path, moment.caller, moment.now)
     return {
         "role": path.role,
-        "subject": subject_display_name(organization.directory, moment.facts, path.subject)
-        if path.subject
-        else _HIDDEN,
+        "subject": subject_display_name(organization.directory, moment.facts, path.subject) if is_known else _HIDDEN,
         "assigned": path.assigned_role,
         "on": full_name(moment.facts, path.assigned_on),
         "weakest": full_name(moment.facts, path.weakest) if path.weakest else None,
