@@ -78,7 +78,7 @@ def find_end(facts: Snapshot, path: GrantPath) -> float | None:
 
 
 def _name_acting(asked: EvaluationContext, decision: Decision) -> Decision:
-    """Say in a denial for a missing role that only the roles of a team counted, if the caller's token acts in one."""
+    """Return the decision; a denial for a missing role names it if only the roles of the team counted in which the token acts."""
     missing, resource = decision.missing, asked.facts.resources.get(asked.question.resource)
     model = asked.model(resource) if resource else None
     if missing is None or missing.code != "no-role" or model is None or find_acting_team(asked, model) is None:
