@@ -15,7 +15,7 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NOTHING_HELD, Resource, Snapshot
 
 ACTING = "acting"
-"""What a denial names if a role is missing because only the team counts in which the caller's token acts."""
+"""The word of a denial if a role is missing because only the team counts in which the caller's token acts."""
 
 
 def explain(
