@@ -9,7 +9,7 @@ from headgate.decision.conditions import holds
 from headgate.decision.context import EvaluationContext
 from headgate.decision.tree import derived_inputs, inheritance_sources
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import NO_SUBJECTS, Resource, Snapshot
+from headgate.facts.snapshot import NO_SUBJECTS, NOTHING_HELD, Resource, Snapshot
 from headgate.model.model import SETTING_ROOTS, Model, PropagationRule
 
 _OF_NO_QUESTION = frozenset((*SETTING_ROOTS, "self", "parent"))
@@ -64,6 +64,24 @@ def members_of(facts: Snapshot, subject: SubjectId) -> set[PrincipalId]:
         seen.update(new)
         waiting.extend(new)
     return found
+
+
+def list_own_subjects(facts: Snapshot, model: Model, principal: PrincipalId) -> tuple[SubjectId, ...]:
+    """Return the subjects whose assignments may count for the principal: itself, its groups and its teams, at any depth."""
+    found: dict[SubjectId, None] = dict.fromkeys((principal, *sorted(facts.groups_of(principal))))
+    waiting = list(found)
+    for subject in waiting:
+        places = {place for _, place, _ in facts.assignments.get(subject, NOTHING_HELD)}
+        new = sorted(each for each in places if is_team(facts, model, each) and each not in found)
+        found.update(dict.fromkeys(new))
+        waiting.extend(new)
+    return tuple(found)
+
+
+def is_team(facts: Snapshot, model: Model, subject: SubjectId) -> bool:
+    """Whether a subject is a resource whose members get its assignments under the model."""
+    there = facts.resources.get(ResourceId(subject))
+    return there is not None and there.type in model.members
 
 
 def list_holders(asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]) -> set[SubjectId]:

@@ -1,12 +1,12 @@
 """Effective assignments: those that count for the caller, and the roles of the model that each gives now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from headgate.decision.conditions import holds
 from headgate.decision.context import EvaluationContext
 from headgate.decision.tree import subject_kind
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import Assignment, Resource
+from headgate.facts.snapshot import NOTHING_HELD, Assignment, Resource
 from headgate.model.model import MembershipRequirement, Model
 
 
@@ -35,7 +35,7 @@ def effective_assignments(asked: EvaluationContext, model: Model) -> Iterator[As
     subjects = own
     if team is not None:
         subjects = tuple(each for each in list_subjects(asked, model, team) if each in own) if team in own else ()
-    for given in (given for each in subjects for given in _list_given(asked, model, each)):
+    for given in _list_given(asked, model, subjects):
         if all(
             meets_membership(asked, model, rule, principal, kind, given.role, given.resource) for rule in model.standing
         ):
@@ -53,7 +53,7 @@ def list_subjects(asked: EvaluationContext, model: Model, subject: SubjectId) ->
     """Yield the subject, its groups, its teams, and the teams of which these teams are members."""
     subjects, seen, is_team = [subject, *asked.facts.groups_of(PrincipalId(subject))], {subject}, False
     while subjects:
-        found = [given for each in subjects for given in _list_given(asked, model, each)]
+        found = tuple(_list_given(asked, model, subjects))
         yield from subjects
         subjects = sorted(
             {each.resource for each in found if _makes_member(asked, model, each, is_team=is_team)} - seen
@@ -71,8 +71,9 @@ def _makes_member(asked: EvaluationContext, model: Model, given: Assignment, *, 
     return bool(counting & expand_assignment(asked, model, given, origin))
 
 
-def _list_given(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
-    for given in asked.facts.assignments.get(subject, {}).values():
+def _list_given(asked: EvaluationContext, model: Model, subjects: Iterable[SubjectId]) -> Iterator[Assignment]:
+    assignments = asked.facts.assignments
+    for given in (given for subject in subjects for given in assignments.get(subject, NOTHING_HELD).values()):
         if given.model == model.name and given.holds_at(asked.now) and given.resource in asked.facts.resources:
             yield given
 
@@ -90,5 +91,5 @@ def meets_membership(
     if role in rule.exempt or kind not in rule.kinds:
         return True
     anchor = next((each.id for each in asked.facts.ancestors(place) if each.type == rule.on), None)
-    given = (given for each in list_subjects(asked, model, subject) for given in _list_given(asked, model, each))
+    given = _list_given(asked, model, list_subjects(asked, model, subject))
     return anchor is None or any(each.resource == anchor and each.role in rule.roles for each in given)

@@ -22,7 +22,7 @@ from headgate.model.describe import (
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagram import draw_propagation
 from headgate.model.markdown import table as _table
-from headgate.model.model import Model, Role
+from headgate.model.model import Model, Role, Type
 from headgate.model.vocabulary import Vocabulary
 
 _PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -87,11 +87,7 @@ def _types(model: Model) -> Iterator[str]:
             each.word,
             f"`{each.name}`",
             join_names([model.local_name(parent) for parent in each.parents]) if each.parents else "-",
-            join_names(
-                [*(["created with its parent"] if each.implicit else []), *(["own type"] if each.is_own else [])]
-            )
-            if each.implicit or each.is_own
-            else "",
+            ", ".join(_list_notes(each)),
         )
         for each in model.types.values()
     ]
@@ -103,6 +99,13 @@ def _types(model: Model) -> Iterator[str]:
             ("type", "attributes", "relations"),
             [(each.word, _code(each.attributes), _code(each.relations)) for each in declared],
         )
+
+
+def _list_notes(type: Type) -> Iterator[str]:
+    if type.implicit:
+        yield "created with its parent"
+    if type.is_own:
+        yield "own type"
 
 
 def _switches(model: Model) -> Iterator[str]:

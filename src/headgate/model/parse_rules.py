@@ -347,14 +347,12 @@ class RuleParser:
 
     def _acting(self) -> frozenset[str]:
         """Return the actions of the section `acting`; those of `assignment` are written like those of a type."""
-        found: set[str] = set()
-        for key, verbs in self.read.entries(self.parts.get("acting"), "database: [create_table]"):
-            if key.value == ASSIGNMENT:
-                words = self.read.words(verbs)
-                found.update(self._known_action(word, ASSIGNMENT, word.value) for word in words)
-            else:
-                found.update(self._actions(MapNode(((key, verbs),), key.line, key.column)))
-        return frozenset(found - {""})
+        section = self.parts.get("acting")
+        entries = self.read.entries(section, "database: [create_table]")
+        words = [word for key, verbs in entries if key.value == ASSIGNMENT for word in self.read.words(verbs)]
+        assigning = {self._known_action(word, ASSIGNMENT, word.value) for word in words} - {""}
+        others = tuple((key, verbs) for key, verbs in entries if key.value != ASSIGNMENT)
+        return self._actions(replace(section, entries=others) if isinstance(section, MapNode) else None) | assigning
 
     def _actions(self, value: Value, *, anywhere: bool = False) -> frozenset[str]:
         found: set[str] = set()

@@ -18,9 +18,6 @@ ASSIGNMENT = "assignment"
 OWN_TYPE_VERBS = ("describe", "edit", "delete")
 """The verbs of every type that a model defines: those that the commands for all resources ask about."""
 
-_MOST_KEPT = 64
-"""The most models whose vocabularies are kept."""
-
 _SPARK = "spark"
 _NOT_HERE = "-"
 _PIPELINE_KINDS = "pipeline_kinds"
@@ -61,7 +58,6 @@ class Vocabulary(Mapping[str, Action]):
         self.types = types
         self.pipeline_kinds = pipeline_kinds
         self.names = names
-        self._of_models: dict[str, Vocabulary] = {}
 
     @override
     def __getitem__(self, name: str) -> Action:
@@ -84,9 +80,9 @@ class Vocabulary(Mapping[str, Action]):
     ) -> "Vocabulary":
         """Return the vocabulary of a model: with its own types and verbs, and the actions that follow from its types.
 
-        `create_TYPE` is an action on each type that may be its parent, `set_SETTING` one on the type of the setting.
+        `create_TYPE` is an action on each type that may be its parent, `set_SETTING` one on each type of the setting.
         """
-        own = tuple(name for name, type in types.items() if type.is_own and name not in self.types)
+        own = tuple(name for name, type in types.items() if type.is_own)
         names = [
             *(f"{type}.{verb}" for type in own for verb in OWN_TYPE_VERBS),
             *(f"{above}.create_{name}" for name, type in types.items() if not type.implicit for above in type.parents),
@@ -104,13 +100,8 @@ class Vocabulary(Mapping[str, Action]):
         return Vocabulary({**shared, **new}, all_types, self.pipeline_kinds, self.models, self.names)
 
     def of_model(self, model: Model) -> "Vocabulary":
-        """Return the vocabulary of a model; see `extend`. Those of the models in use are kept."""
-        found = self._of_models.get(model.hash)
-        if found is None:
-            if len(self._of_models) >= _MOST_KEPT:
-                self._of_models.clear()
-            found = self._of_models[model.hash] = self.extend(model.types, model.settings, model.verbs)
-        return found
+        """Return the vocabulary of a model; see `extend`."""
+        return self.extend(model.types, model.settings, model.verbs)
 
 
 def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:

@@ -187,18 +187,15 @@ def _lacking(answer: dict[str, Any], who: str) -> str:
     return reason_on(named, DenyReason(missing["code"], None, tuple(missing["roles"]), what=missing["what"]), who)
 
 
-ON_EVERY_TYPE = "assignment."
-"""The beginning of the actions that apply to every type, also to those that a model defines."""
-
-
 def _require_fitting(action: str, resource: str) -> None:
     """Raise `ApiError` for an action that does not exist, or that does not apply to resources of this type."""
     from headgate.control.kernel.vocabulary import shipped_vocabulary
+    from headgate.model.vocabulary import ASSIGNMENT
 
     _require_known(action)
-    known, found = shipped_vocabulary().get(action), _type(resource)
-    types = known.on if known else (action.partition(".")[0],)
-    if found is not None and found not in types and not action.startswith(ON_EVERY_TYPE):
+    known, found, type = shipped_vocabulary().get(action), _type(resource), action.partition(".")[0]
+    types = known.on if known else (type,)
+    if found is not None and found not in types and type != ASSIGNMENT:
         raise ApiError(
             f"`{action}` is an action on the type {' or '.join(types)}, but `{resource}` has the type {found}; choose another action or resource"
         )

@@ -95,12 +95,15 @@ class RevokeRole:
         former model. Where no role can be assigned, the roles of the organization count.
         """
         needed = [(place, self.role)]
-        if self._is_dormant(view, place):
+        caller = view.caller
+        if caller is not None and self._is_dormant(view, place):
             root = view.facts.resources[view.root]
             every = _list_assignable(view, place, self.subject) or _list_assignable(view, root, self.subject)
-            questions = [_removal(view, each.id, role, self.subject) for each, role in every]
-            if all(each is None or view.engine.check(each, view.now).allowed for each in questions):
-                needed = every or needed
+            questions = [
+                Question(caller, "assignment.remove", each.id, role=role, subject=self.subject) for each, role in every
+            ]
+            if every and all(view.engine.check(each, view.now).allowed for each in questions):
+                needed = every
         for each, role in needed:
             about = OperationPlace(each, about=AssignmentWords(role, self.subject))
             view.require_operation(self.name, {"resource": about})
@@ -116,11 +119,6 @@ def _list_assignable(view: CommandContext, place: Resource, subject: SubjectId) 
     """Return the roles that this kind of subject can be assigned on a resource, each with the resource."""
     kind, model = subject_kind(view.facts, subject), view.model_for(place.type, place.id)
     return [(place, each.name) for each in model.roles.values() if place.type in each.on and kind in each.to]
-
-
-def _removal(view: CommandContext, place: ResourceId, role: str, subject: SubjectId) -> Question | None:
-    """Return the question whether the caller may remove a role; None for the deployment itself, which may."""
-    return Question(view.caller, "assignment.remove", place, role=role, subject=subject) if view.caller else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def take_from_holder(view: CommandContext, place: Resource, given: RoleAssigned)
             f"`{given.role}` has at most one holder on a resource, so its assignment has no start and no end; leave the "
             "dates out"
         )
-    for held in tuple(view.facts.list_assigned_on(place.id)):
+    for held in view.facts.list_assigned_on(place.id):
         if (held.role, held.model) == (given.role, given.model) and held.subject != given.subject:
             about = AssignmentWords(held.role, held.subject)
             view.require_operation("role.revoke", {"resource": OperationPlace(place, about=about)})

@@ -10,7 +10,7 @@ from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.kernel.vocabulary import is_known_action
 from headgate.decision.context import model_for
 from headgate.facts.caller import Caller
 from headgate.facts.changes import TokenIssued, TokenRevoked
@@ -170,10 +170,8 @@ def token_erasures(token: TokenId) -> Iterator[DocumentPut]:
 
 
 def _require_known_actions(view: CommandContext, actions: Iterable[str]) -> None:
-    known = shipped_vocabulary()
     for each in actions:
-        is_known = each in known or any(each in known.of_model(model) for model in view.models.values())
-        if view.caller is not None and not is_known:
+        if view.caller is not None and not is_known_action(each, view.models.values()):
             raise InvalidError(
                 f"no access model has the action `{each}`, to which the token would be limited; `headgate model document` "
                 "lists the actions of a model"

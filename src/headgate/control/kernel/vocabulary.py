@@ -15,14 +15,19 @@ def shipped_vocabulary() -> Vocabulary:
     return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
 
 
+def is_known_action(action: str, models: Iterable[Model]) -> bool:
+    """Whether the vocabulary or one of the models has the action."""
+    known = shipped_vocabulary()
+    return action in known or any(action in known.of_model(model) for model in models)
+
+
 def describe_unknown_action(action: str, models: Iterable[Model] = ()) -> str | None:
     """Return the error text for a name that is no action, with the most similar one of the vocabulary.
 
     None for an action of the vocabulary or of one of the models.
     """
-    known = shipped_vocabulary()
-    if action in known or any(action in known.of_model(model) for model in models):
+    if is_known_action(action, models):
         return None
-    near = get_close_matches(action, known, 1)
+    near = get_close_matches(action, shipped_vocabulary(), 1)
     hint = f"did you mean `{near[0]}`?" if near else "`headgate model document actions` lists the actions"
     return f"there is no action `{action}`; {hint}"

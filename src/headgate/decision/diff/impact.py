@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from headgate.decision.candidates import members_of
+from headgate.decision.candidates import list_own_subjects, members_of
 from headgate.decision.context import Models
 from headgate.decision.diff.reach import find_reachable_resources, is_satisfiable
 from headgate.facts import changes as c
@@ -139,15 +139,8 @@ def _of_people(step: _Step, who: Collection[PrincipalId]) -> Scope:
 
 def _list_held(models: Models, facts: Snapshot, principal: PrincipalId) -> set[tuple[str, ResourceId]]:
     """Return every role, with its resource, that the principal, its groups and its teams, at any depth, were assigned."""
-    members = frozenset[str]().union(*(model.members for model in models.values()))
-    found, subjects, seen = set[tuple[str, ResourceId]](), {principal, *facts.groups_of(principal)}, set[SubjectId]()
-    while subjects:
-        held = {each for subject in subjects for each in _list_assigned(facts, subject)}
-        found |= held
-        seen |= subjects
-        teams = {place for _, place in held if place in facts.resources and facts.resources[place].type in members}
-        subjects = teams - seen
-    return found
+    subjects = {each for model in models.values() for each in list_own_subjects(facts, model, principal)}
+    return {each for subject in subjects for each in _list_assigned(facts, subject)}
 
 
 def _list_assigned(facts: Snapshot, subject: SubjectId) -> Iterator[tuple[str, ResourceId]]:

@@ -1,6 +1,6 @@
 """Cache invalidation: the cached results of an engine that a set of changes may alter."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from headgate.decision.engine.compile import CompiledModels
 from headgate.decision.engine.position import PositionKey
@@ -131,7 +131,7 @@ class Invalidation:
     def _people_of(self, subject: SubjectId) -> None:
         """Invalidate the principals of the subject: itself, a group's members, or a team's members, at any depth."""
         for facts in self._both:
-            for each in self._follow(subject, lambda team, facts=facts: facts.assignments_on.get(team, ())):
+            for each in self._list_members(facts, subject):
                 group = facts.groups.get(GroupId(each))
                 people: Collection[PrincipalId] = group.members if group else (PrincipalId(each),)
                 self.everybody = self.everybody or len(people) > _MANY
@@ -139,13 +139,14 @@ class Invalidation:
                     return
                 self.people.update(people)
 
-    def _follow(self, start: SubjectId, members: Callable[[ResourceId], Iterable[SubjectId]]) -> Iterator[SubjectId]:
+    def _list_members(self, facts: Snapshot, start: SubjectId) -> Iterator[SubjectId]:
         """Yield the subject, its members if it is a team, and so on; stop, with `everybody`, at too many."""
         seen, waiting = {start}, [start]
         while waiting:
             current = waiting.pop()
             yield current
-            found = members(ResourceId(current)) if self._is_team(ResourceId(current)) else ()
+            team = ResourceId(current)
+            found = facts.assignments_on.get(team, ()) if self._is_team(team) else ()
             new = [each for each in found if each not in seen]
             seen.update(new)
             waiting.extend(new)

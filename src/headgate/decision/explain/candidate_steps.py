@@ -5,12 +5,19 @@
 
 from collections.abc import Iterator
 
-from headgate.decision.candidates import list_holders, list_role_sources, list_sources_below, may_grant
+from headgate.decision.candidates import (
+    is_team,
+    list_holders,
+    list_own_subjects,
+    list_role_sources,
+    list_sources_below,
+    may_grant,
+)
 from headgate.decision.context import EvaluationContext
 from headgate.decision.tree import subject_kind
 from headgate.facts.changes import MemberAdded, RoleAssigned
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import NO_SUBJECTS, NOTHING_HELD, Resource, Snapshot
+from headgate.facts.snapshot import NO_SUBJECTS, Resource, Snapshot
 from headgate.model.model import Model
 
 FixStep = RoleAssigned | MemberAdded
@@ -77,30 +84,16 @@ def list_assignable_roles(facts: Snapshot, model: Model, type: str, kind: str) -
         yield from sorted(facts.custom_roles.keys() - model.roles.keys())
 
 
-def list_own_subjects(facts: Snapshot, model: Model, principal: PrincipalId) -> tuple[SubjectId, ...]:
-    """Return the subjects whose assignments may count for the principal: itself, its groups and its teams."""
-    found: list[SubjectId] = [principal, *sorted(facts.groups_of(principal))]
-    for subject in found:
-        places = {place for _, place, _ in facts.assignments.get(subject, NOTHING_HELD)}
-        found.extend(sorted(each for each in places if _is_team(facts, model, each) and each not in found))
-    return tuple(found)
-
-
 def _list_joinable(facts: Snapshot, model: Model, holders: set[SubjectId]) -> set[SubjectId]:
     """Return the groups and teams among the holders, and those that are members of these teams."""
-    found = {each for each in holders if each in facts.groups or _is_team(facts, model, each)}
+    found = {each for each in holders if each in facts.groups or is_team(facts, model, each)}
     todo = list(found)
     while todo:
         members = facts.assignments_on.get(ResourceId(todo.pop()), NO_SUBJECTS)
-        new = {each for each in members if each in facts.groups or _is_team(facts, model, each)} - found
+        new = {each for each in members if each in facts.groups or is_team(facts, model, each)} - found
         found |= new
         todo.extend(new)
     return found
-
-
-def _is_team(facts: Snapshot, model: Model, subject: SubjectId) -> bool:
-    there = facts.resources.get(ResourceId(subject))
-    return there is not None and there.type in model.members
 
 
 def _list_assignments(

@@ -19,11 +19,7 @@ ACTING = "acting"
 
 
 def explain(
-    models: Models,
-    facts: Snapshot,
-    question: Question,
-    now: float,
-    answers: Answers | None = None,
+    models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
 ) -> Explanation:
     """Decide a question with its reasons: all paths that allow it, or what is missing and the smallest fixes.
 

@@ -20,7 +20,6 @@ Told = dict[str, Any]
 
 _HIDDEN = "no-resource"
 
-
 _UNKNOWN = ResourceId("")
 """The subject of a path that the recipient may not know; empty values are left out."""
 

@@ -36,7 +36,7 @@ def check_places(checking: CheckContext) -> None:
             checking.note(DiagnosticCode.NO_CUSTOM, ("assign", index, "custom"))
         else:
             _check_product(checking, ("assign", index), "on", row.roles, row.on, custom)
-    for path, role, types in _single(model, checking.reach):
+    for path, role, types in _list_role_mentions(model, checking.reach):
         _check_there(checking, path, role, types)
 
 
@@ -61,8 +61,8 @@ def check_same(checking: CheckContext) -> None:
                 checking.note(DiagnosticCode.SAME_NEVER, ("assign", index, "same"), "", key, **words)
 
 
-def _single(model: Model, reach: RoleReach) -> Iterator[tuple[Path, str, Types]]:
-    """Yield each mention of a single role: its path, the role, and the types on which it must be assignable."""
+def _list_role_mentions(model: Model, reach: RoleReach) -> Iterator[tuple[Path, str, Types]]:
+    """Yield each mention of one role alone: its path, the role, and the types on which it must be assignable."""
     for index, standing in enumerate(model.standing):
         yield from ((("standing", index, "roles", role), role, Types((standing.on,))) for role in standing.roles)
     for index, creator in enumerate(model.creators):
