@@ -6,7 +6,9 @@ from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.tokens import IssueToken
 from headgate.control.models.commands import InstallModel
 from headgate.control.models.library import load_source
+from headgate.control.questions.messages import reason_on
 from headgate.control.resources.commands import CreateResource
+from headgate.decision.explain.explain import explain
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId, TokenId
@@ -88,6 +90,13 @@ class World:
 
     def holders(self, role: str) -> set[str]:
         return {each.subject for each in self.control.snapshot.list_assigned_on(TABLE) if each.role == role}
+
+    def reason(self, caller: Caller) -> str:
+        """Return the reason why a caller may not create a table."""
+        question = Question(caller, "database.create_table", DATABASE)
+        missing = explain(self.control.models, self.control.snapshot, question, self.now).decision.missing
+        assert missing is not None
+        return reason_on("north", missing, "you")
 
     def may(self, caller: Caller, action: str, place: ResourceId) -> bool:
         return self.control.ask(Question(caller, action, place)).allowed

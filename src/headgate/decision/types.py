@@ -48,7 +48,8 @@ class GrantPath:
 class DenyReason:
     """The reason of a denial: a stable code and, if a role is missing, the roles of which one suffices, and the resource.
 
-    For `no-role` in an explanation, `what` is `acting` if only the team counted in which the caller's token acts.
+    For `no-role` in an explanation, `what` is `acting` or `acting without membership` if only the team
+    counted in which the caller's token acts.
 
     Codes: `no-principal`, `no-token`, `no-run`, `suspended`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
     `condition` (`what` is the condition as a model states it: `requested`, `setting.plan is not starter`),

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
 from headgate.control.kernel.errors import missing_text
-from headgate.decision.explain.explain import ACTING
+from headgate.decision.explain.explain import ACTING, NO_MEMBER
 from headgate.decision.types import DenyReason, Explanation, Fix, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -161,8 +161,10 @@ _OF_A_ROLE = {
 }
 
 _CONDITIONS = {
-    ACTING: "the token acts in a team, and for this action only the roles of that team count, which does not hold `{role}` on "
-    "{place}; use a token that acts in another team, or in none",
+    ACTING: "the token acts in a team, and for this action only the roles of that team count; the team does not hold `{role}` "
+    "on {place}; use a token that acts in another team, or in none",
+    NO_MEMBER: "the token acts in a team of which its principal is not a member any more; use a token that acts in another team, "
+    "or in none",
     "approved": "the request is not approved, or its access has ended",
     "author": "another user made the request",
     "not author": "{who} made the request; another user must decide on it (four eyes)",

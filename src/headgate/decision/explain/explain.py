@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.context import EvaluationContext, Models
-from headgate.decision.effective_assignments import find_acting_team
+from headgate.decision.effective_assignments import find_acting_team, list_subjects
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.fixes import find_fixes
@@ -14,8 +14,11 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NOTHING_HELD, Resource, Snapshot
 
-ACTING = "acting"
-"""The word of a denial if a role is missing because only the team counts in which the caller's token acts."""
+ACTING, NO_MEMBER = "acting", "acting without membership"
+"""The words of a denial if a role is missing because only the team counts in which the caller's token acts.
+
+The second one is for a caller that is not a member of the team any more.
+"""
 
 
 def explain(
@@ -77,9 +80,11 @@ def _name_acting(asked: EvaluationContext, decision: Decision) -> Decision:
     """Return the decision; a denial for a missing role names it if only the roles of the team counted in which the token acts."""
     missing, resource = decision.missing, asked.facts.resources.get(asked.question.resource)
     model = asked.model(resource) if resource else None
-    if missing is None or missing.code != "no-role" or model is None or find_acting_team(asked, model) is None:
+    team = find_acting_team(asked, model) if model else None
+    if missing is None or missing.code != "no-role" or model is None or team is None:
         return decision
-    return decision._replace(missing=replace(missing, what=ACTING))
+    is_member = team in list_subjects(asked, model, asked.question.caller.principal)
+    return decision._replace(missing=replace(missing, what=ACTING if is_member else NO_MEMBER))
 
 
 def _is_unknown(models: Models, action: str) -> bool:
