@@ -36,6 +36,14 @@ class TestASingleHolder:
             world.control.execute(AssignRole(CY, "keeper", TABLE), Caller(ANN))
         assert world.holders("keeper") == {BEN}
 
+    def test_an_assignment_to_the_holder_for_another_reason_replaces_the_first_one(self, world: World) -> None:
+        world.assign(BEN, "maker", DATABASE)
+        world.create_table(Caller(BEN))
+
+        world.control.execute(AssignRole(BEN, "keeper", TABLE, reason="again"), Caller(BEN))
+        held = [each.reason for each in world.control.snapshot.list_assigned_on(TABLE) if each.role == "keeper"]
+        assert held == ["again"]
+
     def test_an_assignment_of_the_role_has_no_dates(self, world: World) -> None:
         world.create_table(None)
 

@@ -4,8 +4,10 @@ import pytest
 
 from headgate.control.access.assignments import RevokeRole
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.organizations.commands import ALL_USERS_GROUP
 from headgate.control.resources.commands import DeleteResource
 from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId, TokenId
 from tests.fakes.depot import ANN, BEN, BLUE, CY, DATABASE, RED, TABLE, World
 
 
@@ -71,6 +73,12 @@ class TestActingInATeam:
         world.control.execute(DeleteResource(RED), None)
 
         assert not world.may(acting, "database.create_table", DATABASE)
+
+    @pytest.mark.parametrize("place", [ALL_USERS_GROUP, ANN])
+    def test_a_principal_acts_in_no_group_and_not_in_itself(self, world: World, place: str) -> None:
+        with pytest.raises((InvalidError, NotFoundError)):
+            world.token(ANN, ResourceId(place))
+        assert TokenId("k") not in world.control.snapshot.tokens
 
     def test_a_principal_acts_in_no_team_of_which_it_is_no_member(self, world: World) -> None:
         world.assign(BEN, "member", RED)

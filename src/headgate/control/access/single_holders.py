@@ -28,7 +28,9 @@ def take_from_holder(view: CommandContext, place: Resource, given: RoleAssigned)
             "dates out"
         )
     for held in view.facts.list_assigned_on(place.id):
-        if (held.role, held.model) == (given.role, given.model) and held.subject != given.subject:
+        # Another assignment to the same subject, for another reason, would stay after a revoke.
+        is_same = (held.subject, held.reason) == (given.subject, given.reason)
+        if (held.role, held.model) == (given.role, given.model) and not is_same:
             about = AssignmentWords(held.role, held.subject)
             view.require_operation("role.revoke", {"resource": OperationPlace(place, about=about)})
             yield RoleRevoked(held.subject, held.role, place.id, held.reason)

@@ -119,10 +119,15 @@ class CommandContext:
         return team.id if token and team and self.is_member(token.principal, team) else None
 
     def is_member(self, principal: PrincipalId, team: Resource) -> bool:
-        """Whether a principal gets the assignments of a team, under the model that decides on the team."""
+        """Whether a principal gets the assignments of a resource as a member, under the model that decides on the resource.
+
+        A group is none: it has members under every model, and no token acts in it.
+        """
         model = model_for(self.models, self.facts, team.type, team.id)
+        if model is None or team.type not in model.members:
+            return False
         asked = EvaluationContext(self.models, self.facts, Question(Caller(principal), "", team.id), self.now)
-        return model is not None and team.id in list_subjects(asked, model, principal)
+        return team.id != principal and team.id in list_subjects(asked, model, principal)
 
     def model_for(self, type: str, place: ResourceId) -> Model:
         """Return the model that decides on a type at a place. Raises `InvalidError` if no model in force there has the type."""
