@@ -17,6 +17,7 @@ NINE_IN_TEN = 20
 """Nine in ten functions of `src` are at most this long."""
 
 EXCEPTIONS: Mapping[str, str] = {
+    "src/headgate/model/diagnostic_codes.py": "a table of the diagnostics, which grows with the language",
     "tests/conformance/validate.py": "the suite's own checker, kept as it was delivered",
 }
 """Files that may be longer, each with its reason."""

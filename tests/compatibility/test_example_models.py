@@ -20,7 +20,7 @@ from headgate.model.formatter import format_model
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "models"
 
 RULES = {
-    "polaris": ("PO", (1, 2, 3, 4, 5, 6, 7, 9, 10)),
+    "polaris": ("PO", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
     "lakekeeper": ("LK", (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13)),
     "snowflake": ("SF", (1, 2, 3, 4, 5, 6)),
 }

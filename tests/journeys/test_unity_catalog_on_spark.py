@@ -3,7 +3,7 @@
 The API, AuthZEN and the Iceberg REST catalog must give the answers that Spark gives.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,8 @@ class Member(Person):
 class Metastore:
     """The organization under the example model of Unity Catalog. `owner` owns the metastore and the schema `bazaar`."""
 
-    def __init__(self, server: Server, owner: Member) -> None:
-        self.server, self.owner = server, owner
+    def __init__(self, server: Server, owner: Member, folder: Path) -> None:
+        self.server, self.owner, self.folder = server, owner, folder
         self.users: list[Member] = []
         self._names = count(1)
 
@@ -116,6 +116,11 @@ class Metastore:
             assert self.owner.grant(each, user)
         return user
 
+    def operate(self, command: str) -> None:
+        """Run a command of the operator."""
+        done = ran(command, self.folder, variables(self.server))
+        assert done.returncode == 0, done.stdout
+
     def end_sessions(self) -> None:
         """End the Spark sessions of the users."""
         while self.users:
@@ -128,27 +133,22 @@ def shared_metastore(server: Server, tmp_path_factory: pytest.TempPathFactory) -
 
     `lake.former.t` was created under the former model and has no owner.
     """
-    folder = tmp_path_factory.mktemp("operator")
-
-    def operate(command: str) -> None:
-        done = ran(command, folder, variables(server))
-        assert done.returncode == 0, done.stdout
-
     owner = Member(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+    made = Metastore(server, owner, tmp_path_factory.mktemp("operator"))
     assert owner.http.post("/databases", json={"name": "former"}).is_success
     assert owner.run("CREATE TABLE lake.former.t AS SELECT 1 AS n") == []
-    operate(f"headgate model install {MODEL}")
-    operate("headgate organization set-model main unity_catalog --yes")
+    made.operate(f"headgate model install {MODEL}")
+    made.operate("headgate organization set-model main unity_catalog --yes")
     try:
         for privilege in (USE_CATALOG, ("CREATE_SCHEMA", "lake")):
             assert owner.grant(privilege, owner)
         assert owner.http.post("/databases", json={"name": "bazaar"}).is_success
         assert owner.run("CREATE TABLE lake.bazaar.orders AS SELECT 1 AS id, 'book' AS item") == []
         assert owner.run("CREATE TABLE lake.bazaar.refunds AS SELECT 1 AS id") == []
-        yield Metastore(server, owner)
+        yield made
     finally:
-        operate("headgate organization set-model main nekt --yes")
-        operate("headgate model remove unity_catalog")
+        made.operate("headgate organization set-model main nekt --yes")
+        made.operate("headgate model remove unity_catalog")
         owner.spark.stop()
 
 
@@ -366,3 +366,52 @@ class TestTheModelOfUnityCatalog:
 
         assert problem["sqlstate"] == "42501"
         assert "you do not hold `SELECT` on `lake.bazaar.orders`" in problem["reason"]
+
+
+RESTATED = """
+operations:
+  table.rename: [{on: table, verb: alter}, {on: database, verb: describe}]
+  resource.delete: [{on: resource, verb: [drop, delete]}, {on: resource, verb: [select, describe]}]
+"""
+
+
+class TestAVersionThatRestatesOperations:
+    """To rename a table needs no more than to alter it; to drop one needs to read it as well."""
+
+    @pytest.fixture
+    def restate(self, metastore: Metastore) -> Iterator[Callable[[], None]]:
+        file = metastore.folder / "restated.yaml"
+        file.write_text(MODEL.read_text(encoding="utf-8").replace("version: 2\n", "version: 3\n") + RESTATED)
+
+        def upgrade() -> None:
+            metastore.operate(f"headgate model install {file}")
+            metastore.operate("headgate model upgrade main --yes")
+
+        yield upgrade
+        metastore.operate("headgate model upgrade main --version 2 --yes")
+
+    def test_spark_and_the_catalog_ask_for_what_the_version_in_force_states(
+        self, metastore: Metastore, restate: Callable[[], None]
+    ) -> None:
+        assert metastore.owner.run("CREATE TABLE lake.bazaar.moving AS SELECT 1 AS id") == []
+        writer = metastore.user(USE_CATALOG, USE_SCHEMA, ("MODIFY", "lake.bazaar.moving"))
+        manager = metastore.user(USE_CATALOG, USE_SCHEMA, ("MANAGE", "lake.bazaar.moving"))
+        rename = "ALTER TABLE lake.bazaar.moving RENAME TO lake.bazaar.moved"
+        tables = f"{manager.url}/iceberg/v1/namespaces/bazaar/tables"
+        assert writer.run(rename) == DENIED
+
+        restate()
+
+        assert writer.run(rename) == []
+        back = {
+            "source": {"namespace": ["bazaar"], "name": "moved"},
+            "destination": {"namespace": ["bazaar"], "name": "moving"},
+        }
+        assert writer.http.post(f"{writer.url}/iceberg/v1/tables/rename", json=back).status_code == 204
+        assert writer.run("DROP TABLE lake.bazaar.moving") == DENIED
+        assert manager.run("DROP TABLE lake.bazaar.moving") == DENIED
+        assert manager.http.delete(f"{tables}/moving").status_code == 403
+        assert manager.run("CREATE OR REPLACE TABLE lake.bazaar.moving AS SELECT 2 AS id") == DENIED
+
+        assert metastore.owner.grant(("SELECT", "lake.bazaar.moving"), manager)
+        assert manager.run("DROP TABLE lake.bazaar.moving") == []

@@ -20,7 +20,7 @@ from tests.model.test_formatter import read
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [("nekt", "models/nekt"), ("y42", "models/y42"), ("onehouse", "models/onehouse"), ("datamesh", "models/datamesh"),
-         ("deployment", "models/deployment"), ("actions", "actions"), ("names", "names"), ("mistakes", "model-diagnostics")]  # fmt: skip
+         ("deployment", "models/deployment"), ("actions", "actions"), ("names", "names"), ("operations", "operations"), ("mistakes", "model-diagnostics")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "page"), PAGES)

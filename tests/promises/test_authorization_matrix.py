@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headgate.control.access.visibility import visible_subjects
-from headgate.control.kernel.command import CommandEffect, model_has_action
+from headgate.control.kernel.command import CommandEffect
 from headgate.control.models.shipped_models import shipped_model
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
@@ -146,7 +146,7 @@ def may(one: Scene, caller: Caller, action: str, on: ResourceId) -> bool:
     control = one.place.control
     if on in control.snapshot.principals or on in control.snapshot.groups:
         return visible_subjects(control.answers, caller, control.now)(on)
-    if action == DISCOVER or not model_has_action(one.model, action):
+    if action == DISCOVER or not one.model.has_action(action):
         # Every member knows their own organization.
         return on == one.place.opened.id or control.is_visible(caller, on)
     return allows(one, caller, Question(caller, action, on))

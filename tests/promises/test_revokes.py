@@ -25,7 +25,7 @@ from headgate.spark.authority import OperationReport, PresentedCredential, Runni
 from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.driver.driver import DriverState
-from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
+from headgate.spark.sessions.privileges import RequiredName, RequiredOperation, RequiredPrivilege
 from headgate.spark.sessions.running_operations import UNREADABLE
 from headgate.spark.sql.statements import NO_DRIVER
 from headgate.store import FILE, open_stores
@@ -49,12 +49,12 @@ class Scene:
         self.authority = DecidingAuthority(self.knowing.resolve, lambda: self.world.sparks.all, AbandonedSessions())
         self.running: Running | None = None
 
-    def begin(self, secret: str, *needs: RequiredPrivilege) -> None:
+    def begin(self, secret: str, *required: RequiredPrivilege | RequiredOperation) -> None:
         """Begin an operation of the credential's holder that needs these privileges, which are allowed."""
         known = self.knowing.resolve(PresentedCredential(secret))
         assert known is not None
         spark = self.world.sparks.of(self.deployment.home)
-        handle = spark.sessions.open(known.caller, "s")
+        handle, needs = spark.sessions.open(known.caller, "s"), spark.judge.expand(required)
         assert spark.judge.refusal(known.caller, needs) is None
         spark.works.record(handle, "op", needs)
         self.running = Running(handle, "op", PresentedCredential(secret))
@@ -133,7 +133,8 @@ def test_a_running_statement_is_refused_after_any_loss_of_its_right(
 
 def test_a_statement_that_has_dropped_its_database_goes_on(scene: Scene) -> None:
     scene.world.give("vic", "manager", "lake.raw")
-    scene.begin(scene.world.tokens["vic"], READ, RequiredName(action="database.drop", object=("lake", "raw")))
+    drop = RequiredOperation(operation="resource.delete", on={"resource": ("lake", "raw")}, type="database")
+    scene.begin(scene.world.tokens["vic"], READ, drop)
 
     drop_the_database(scene.world)
 
@@ -151,7 +152,10 @@ def test_a_statement_that_renamed_a_table_reads_on_by_the_rights_under_the_new_n
     if may_read:
         scene.world.give("vic", "viewer", "lake.hidden")
     names = ("lake", "raw", "t")
-    needs = [RequiredName(action=action, object=names) for action in ("table.select", "table.alter", "table.drop")]
+    needs = [
+        RequiredName(action=action, object=names, is_removed=action != "table.select")
+        for action in ("table.select", "table.alter", "table.drop")
+    ]
     scene.begin(scene.world.tokens["vic"], *needs)
 
     home.control.execute(RenameTable(table, find(home, "lake", "hidden"), "moved"), owner)

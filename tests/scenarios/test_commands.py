@@ -46,7 +46,12 @@ ONLY_ASKED = ("api_key", "user")
 
 
 def steps(world: World, case: ConformanceCase) -> Iterator[Given]:
-    """Yield the step that performs the action of the case, if there is one; no step deletes an organization."""
+    """Yield the step that performs the action of the case, if there is one; no step deletes an organization.
+
+    No step performs an operation: a command also requires that the caller gains no privilege by it.
+    """
+    if "operation" in case.ask:
+        return
     action, on, given = require_text(case.ask, "action"), require_text(case.ask, "resource"), entry(case.ask["with"])
     if action in ABOUT and not (action == "add_user" and "role" not in given):
         if action != "delete" or on not in world.engines:

@@ -164,6 +164,27 @@ class DiagnosticCode(Enum):
         "`user` is a kind of subject, `assignment` the beginning of actions, and the other words begin places and operands.",
     )
 
+    UNKNOWN_OPERATION = (
+        "HG-M218",
+        "unknown operation `{word}`",
+        "The keys of `operations` are the operations of Headgate whose needs a model can restate; `docs/operations.md` lists them.",
+    )
+    UNKNOWN_OPERATION_PLACE = (
+        "HG-M219",
+        "`{word}` is not a resource of the operation",
+        "`on` is a resource in the words of the operation, as in its row in `docs/operations.md`.",
+    )
+    UNKNOWN_OPERATION_VERB = (
+        "HG-M220",
+        "no type has the verb `{word}`",
+        "`verb` is a verb of the type of the resource, or a list of verbs, of which the first counts that the model has.",
+    )
+    UNKNOWN_TEXT = (
+        "HG-M221",
+        "`{word}` has a text in braces that the operation does not have",
+        "A text in braces is a word of the operation, such as the type that is created: those of its row in `docs/operations.md`.",
+    )
+
     NO_TERM = (
         "HG-M301",
         "cannot parse `{word}` as a condition",
@@ -214,6 +235,12 @@ class DiagnosticCode(Enum):
         "HG-M310",
         "`acting` and `future` are both set; remove one of them",
         "With `future` a rule assigns its role to subjects that have another role above, with `acting` to the team in which the creator acts.",
+    )
+
+    NEEDS_NO_PLACE = (
+        "HG-M311",
+        "`{operation}` needs nothing on {places}; add an action there",
+        "A model chooses the actions that an operation needs, but every resource of the operation needs at least one.",
     )
 
     NO_ROOT = (
@@ -373,6 +400,11 @@ class DiagnosticCode(Enum):
         "HG-M619",
         "role `{role}` has a single holder, but this rule assigns it to several subjects; choose another role",
         "With `single: true`, a role has one holder on a resource, and a further assignment takes it from that holder.",
+    )
+    OPERATION_NEVER = (
+        "HG-M620",
+        "no role gives {actions}, so no caller may ever do `{operation}`; name an action that a role gives",
+        "The model restates what the operation needs by an action that neither a role gives nor `needs` has.",
     )
 
     NO_ROW = (

@@ -31,7 +31,7 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 def model_page(model: Model) -> str:
     """Return the model as a page in Markdown."""
     parts = (
-        _head, _types, _switches, _roles, _matrix, _members, _spread, _render_derived, _needs, _verbs, _parameters, _assign, _standing,
+        _head, _types, _switches, _roles, _matrix, _members, _spread, _render_derived, _needs, _operations, _verbs, _parameters, _assign, _standing,
         _automatic, _bridges, _discover)  # fmt: skip
     return "\n".join(line for part in parts for line in part(model)).rstrip() + "\n"
 
@@ -274,6 +274,18 @@ def _needs(model: Model) -> Iterator[str]:
         for action, ways in model.needs.items()
     ]
     yield from _table(("action", "requires"), rows)
+
+
+def _operations(model: Model) -> Iterator[str]:
+    if not model.operations:
+        return
+    yield from ("## Operations", "")
+    yield "The caller of one of these operations needs, in this order, the actions below. What the other operations need is in Headgate's own table."
+    yield ""
+    for operation, needs in model.operations.items():
+        actions = (f"{_either(need.verbs)} on the {need.place.replace('_', ' ')}" for need in needs)
+        yield f"- `{operation}`: {', then '.join(actions)}."
+    yield ""
 
 
 def _verbs(model: Model) -> Iterator[str]:

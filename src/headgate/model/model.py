@@ -145,6 +145,21 @@ class RequiredRole:
 
 
 @dataclass(frozen=True, slots=True)
+class OperationNeed:
+    """One action that an operation needs: the first of `verbs` that the model has, on the resource that it calls `place`.
+
+    A verb with a dot is a whole action; a text in braces is a word of the operation.
+    """
+
+    place: str
+    verbs: tuple[str, ...]
+
+
+OperationTable = Mapping[str, tuple[OperationNeed, ...]]
+"""The needs of operations, each in their order."""
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """One alternative of an action's requirements: all its conditions and roles are required.
 
@@ -227,7 +242,8 @@ class Model:
     relations along which roles come down as from a parent. `parameters` are, by action, those that the organization's own
     policy enforcement points pass with a question, besides the vocabulary's. `verbs` are, by type, the verbs that the model
     adds to the vocabulary. For the actions in `acting`, if the caller's token acts in a team, only the assignments of that
-    team count, and of the teams of which it is a member.
+    team count, and of the teams of which it is a member. `operations` are the operations whose needs the model restates; those
+    of the others are in `operations.yaml`.
     """
 
     name: str
@@ -253,6 +269,11 @@ class Model:
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     verbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     acting: frozenset[str] = frozenset()
+    operations: OperationTable = field(default_factory=dict[str, tuple[OperationNeed, ...]])
+
+    def has_action(self, action: str) -> bool:
+        """Whether the model has a role or a requirement for the action."""
+        return action in self.needs or any(action in role.actions for role in self.roles.values())
 
     def roles_granting(self, action: str) -> tuple[str, ...]:
         """Return the roles that give the action, weakest (fewest actions) first."""

@@ -1,26 +1,9 @@
-"""Needs of operations: the actions that each operation requires on its resources, read from `operations.yaml`."""
-
-from collections.abc import Mapping
-from dataclasses import dataclass
+"""Loader of `operations.yaml`: the actions that each operation requires on its resources."""
 
 from headgate.model.diagnostics import DiagnosticReport, ModelError
+from headgate.model.model import OperationNeed, OperationTable
 from headgate.model.reader import Reader
 from headgate.model.yaml_parser import parse_yaml
-
-
-@dataclass(frozen=True, slots=True)
-class OperationNeed:
-    """One action that an operation needs: the first of `verbs` that the model has, on the resource that it calls `place`.
-
-    A verb with a dot is a whole action; a text in braces is a word of the operation.
-    """
-
-    place: str
-    verbs: tuple[str, ...]
-
-
-OperationTable = Mapping[str, tuple[OperationNeed, ...]]
-"""The needs of each operation, in their order."""
 
 
 def load_operations(text: str, file: str = "operations.yaml") -> OperationTable:

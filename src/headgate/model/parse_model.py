@@ -39,6 +39,7 @@ _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
     "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
     "newcomer", "discover", "bridges", "members", "scopes", "parameters", "language", "verbs", "lists", "acting",
+    "operations",
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from headgate.model.model import (
     When,
 )
 from headgate.model.parse_conditions import is_above_parent, read_when, report_above_parent
+from headgate.model.parse_operations import read_operations
 from headgate.model.reader import Reader, Value
 from headgate.model.suggestions import for_type, for_verb
 from headgate.model.vocabulary import ASSIGNMENT, Vocabulary
@@ -85,6 +86,7 @@ class RuleParser:
             parameters=dict(self._parameters()),
             verbs=self.verbs,
             acting=self._acting(),
+            operations=read_operations(read, parts.get("operations"), self.vocabulary),
         )
 
     def _rows(self, section: str) -> tuple[Node, ...]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from typing_extensions import override
 
 from headgate.model.declared_names import BLOCKS, DeclaredNames, read_names
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
-from headgate.model.model import Model, Setting, Type
+from headgate.model.model import Model, OperationTable, Setting, Type
 from headgate.model.reader import Reader
 from headgate.model.yaml_parser import ListNode, Node, ScalarNode, parse_yaml
 
@@ -42,7 +43,8 @@ class Action:
 class Vocabulary(Mapping[str, Action]):
     """The actions by name, the types of the tree, which all models share, lists of types, and the declared names.
 
-    `models` are the names of the access models that have a column: their names of the actions.
+    `models` are the names of the access models that have a column: their names of the actions. `operations` are the needs of
+    the operations, which a model can restate.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class Vocabulary(Mapping[str, Action]):
         pipeline_kinds: tuple[str, ...],
         models: tuple[str, ...],
         names: DeclaredNames,
+        operations: OperationTable,
     ) -> None:
         self._actions = actions
         self.models = models
         self.types = types
         self.pipeline_kinds = pipeline_kinds
         self.names = names
+        self.operations = operations
 
     @override
     def __getitem__(self, name: str) -> Action:
@@ -97,14 +101,16 @@ class Vocabulary(Mapping[str, Action]):
             else action
             for name, action in self._actions.items()
         }
-        return Vocabulary({**shared, **new}, all_types, self.pipeline_kinds, self.models, self.names)
+        return Vocabulary({**shared, **new}, all_types, self.pipeline_kinds, self.models, self.names, self.operations)
 
     def of_model(self, model: Model) -> "Vocabulary":
         """Return the vocabulary of a model; see `extend`."""
         return self.extend(model.types, model.settings, model.verbs)
 
 
-def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
+def load_actions(
+    text: str, file: str = "actions.yaml", operations: OperationTable = MappingProxyType({})
+) -> Vocabulary:
     """Return the vocabulary.
 
     Raises `ModelError` for an invalid action, for an empty, missing or unknown cell, and for an unknown type in a list.
@@ -127,7 +133,7 @@ def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     names = read_names(read, lists, {**{type: (type,) for type in types}, _PIPELINE_KINDS: pipeline_kinds}, actions)
     if report.has_errors:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, models, names)
+    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds, models, names, operations)
 
 
 def _read_block(

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from typing_extensions import override
 
 from headgate.control.connections.commands import JdbcAccess
+from headgate.control.kernel.names import TYPES
+from headgate.control.kernel.operations import choose_action, list_operation_needs
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.sandbox import SandboxLevel
 from headgate.sandbox.launch import find_level
@@ -33,6 +35,17 @@ LEVEL = find_level()[0]
 def everything_to_the_admin(handle: str, _need: Need) -> bool:
     """Allow everything for the admin's handle, and nothing for other handles."""
     return handle == ADMIN
+
+
+def _expand(need: Need) -> Iterator[Need]:
+    """Yield the actions that an operation needs, as under a model that restates none."""
+    if "operation" not in need:
+        yield need
+        return
+    for each in list_operation_needs(need["operation"], None):
+        names = need["on"][each.place]
+        type = TYPES[len(names) - 1]
+        yield {"action": choose_action(each, type, None, {"type": need["type"]}), "object": names}
 
 
 class DecisionService:
@@ -111,7 +124,7 @@ class DecisionService:
         return self._decision(handle, question)
 
     def _decision(self, handle: str, question: Any) -> dict[str, Any]:
-        needs = question["needs"]
+        needs = [each for need in question["needs"] for each in _expand(need)]
         self.asked += needs
         self.operations.append(question["operation"])
         allowed = all(self.rule(handle, need) for need in needs)

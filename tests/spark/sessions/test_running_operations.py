@@ -22,8 +22,8 @@ from headgate.spark.sessions.sessions import SparkSessions
 
 ANN = Caller(PrincipalId("ann"))
 READ = RequiredName(action="table.select", object=("lake", "raw", "t"))
-DROP = RequiredName(action="table.drop", object=("lake", "raw", "t"))
-DROP_DATABASE = RequiredName(action="database.drop", object=("lake", "raw"))
+DROP = RequiredName(action="table.drop", object=("lake", "raw", "t"), is_removed=True)
+DROP_DATABASE = RequiredName(action="database.drop", object=("lake", "raw"), is_removed=True)
 OLD, NEW = ResourceId("t-1"), ResourceId("t-2")
 FILE = RequiredPath(action="path.read", path="/in/a.csv")
 

@@ -22,7 +22,7 @@ def write(
         str,
         typer.Argument(
             metavar="NAME|FILE",
-            help="a shipped model, a model file, `actions` (the vocabulary), `names` (of attributes, relations and parameters) or `mistakes` (of the checker)",
+            help="a shipped model, a model file, `actions` (the vocabulary), `names` (of attributes, relations and parameters), `operations` (and what they need) or `mistakes` (of the checker)",
         ),
     ],
     output_file: OutputFile = None,
@@ -48,7 +48,7 @@ def write(
 
 
 def page_of(name: str) -> str:
-    """Return the page of a shipped model, a model file, the vocabulary, the declared names, or the checker's mistakes.
+    """Return the page of a shipped model, a model file, the vocabulary, the declared names, the operations, or the checker's mistakes.
 
     Raises `ModelError` for its mistakes, and `OSError` or `UnicodeDecodeError` for a file that cannot be read.
     """
@@ -58,6 +58,7 @@ def page_of(name: str) -> str:
     from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.model.docs import mistakes_page, model_page, vocabulary_page
     from headgate.model.names_page import names_page
+    from headgate.model.operations_page import operations_page
 
     if name == "mistakes":
         return mistakes_page()
@@ -65,6 +66,8 @@ def page_of(name: str) -> str:
         return vocabulary_page(shipped_vocabulary())
     if name == "names":
         return names_page(shipped_vocabulary())
+    if name == "operations":
+        return operations_page(shipped_vocabulary().operations)
     if name in (*shipped_names(), DEPLOYMENT):
         return model_page(shipped_model(name).model)
     return model_page(load_source(Path(name).read_text(encoding="utf-8"), name).model)

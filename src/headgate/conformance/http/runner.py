@@ -88,7 +88,8 @@ class HttpScenarioRunner:
             secret = bearer.secret if bearer else people.secret(caller.principal, self._log_in)
             said = entry(ask.get("with", {}))
             allowed = tuple(self._evaluate(secret, log, _evaluation(world, each, said)) for each in asked)
-            call = call_for(world, asked, said) if bearer is None or bearer.itself else None
+            is_route = "operation" not in ask and (bearer is None or bearer.itself)
+            call = call_for(world, asked, said) if is_route else None
             if call is None:
                 self.unconfirmed += 1
             else:

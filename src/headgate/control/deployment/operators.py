@@ -2,7 +2,6 @@
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.control import Control
-from headgate.control.kernel.command import model_has_action
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.organizations.commands import DEPLOYMENT
@@ -33,7 +32,7 @@ def operators(deployment: Control) -> tuple[PrincipalId, ...]:
 
 def _require_role(deployment: Control) -> None:
     model = model_for(deployment.models, deployment.snapshot, "deployment", DEPLOYMENT)
-    if model is None or not model_has_action(model, "deployment.suspend_organization"):
+    if model is None or not model.has_action("deployment.suspend_organization"):
         name = model.name if model else "none"
         raise InvalidError(
             f"only a user with the role `{OPERATOR}` manages organizations over the API, and the access model of this deployment, "

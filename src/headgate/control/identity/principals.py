@@ -8,7 +8,7 @@ from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.access.single_holders import require_several_holders
 from headgate.control.access.visibility import may_see_subject
 from headgate.control.identity.tokens import token_erasures
-from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action, resolve_role_model
+from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.display_names import require_display_name, usable_name_of_user
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
 from headgate.control.kernel.operations import OperationPlace
@@ -55,7 +55,7 @@ class AddPrincipal:
         usable_name_of_user(view, self.principal, self.person)
         resolve_role_model(view, self.role, place)
         require_several_holders(model, self.role)
-        if model_has_action(model, f"{place.type}.add_user"):
+        if model.has_action(f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
         view.require_action("assignment.add", place.id, role=self.role)
         _require_newcomer(view, self.principal)
@@ -243,7 +243,7 @@ def _require_newcomer(view: CommandContext, principal: PrincipalId) -> None:
 
 def _require_on(view: CommandContext, principal: PrincipalId, verb: str) -> None:
     found = view.target(ResourceId(principal), _SERVICE)
-    if model_has_action(view.model_for(_SERVICE, found.id), f"{_SERVICE}.{verb}"):
+    if view.model_for(_SERVICE, found.id).has_action(f"{_SERVICE}.{verb}"):
         view.require_action(f"{_SERVICE}.{verb}", found.id)
     else:
         _require_removing(view, principal)
@@ -252,7 +252,7 @@ def _require_on(view: CommandContext, principal: PrincipalId, verb: str) -> None
 def _require_removing(view: CommandContext, principal: PrincipalId) -> None:
     """Require the privilege to revoke every role of the principal on the organization; without a role, to manage users."""
     roles = [role for role, place, _ in view.facts.assignments.get(principal, ()) if place == view.root]
-    if not roles or model_has_action(view.model, "organization.manage_users"):
+    if not roles or view.model.has_action("organization.manage_users"):
         view.require_action("organization.manage_users", view.root)
     view.require_principal(principal)
     for role in roles:

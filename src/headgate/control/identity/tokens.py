@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.control.identity.narrowed_callers import is_narrowed
-from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.vocabulary import is_known_action
@@ -231,7 +231,7 @@ def require_may_act_as(view: CommandContext, principal: PrincipalId) -> None:
 
 
 def _knows(view: CommandContext, resource: Resource, verb: str) -> bool:
-    return model_has_action(view.model_for(resource.type, resource.id), f"{resource.type}.{verb}")
+    return view.model_for(resource.type, resource.id).has_action(f"{resource.type}.{verb}")
 
 
 def _service(view: CommandContext, principal: PrincipalId) -> ResourceId | None:

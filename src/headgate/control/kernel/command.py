@@ -9,7 +9,7 @@ from typing import Protocol
 from headgate.control.kernel.errors import AlreadyExistsError, CommandError, InvalidError, NotFoundError, missing_text
 from headgate.control.kernel.ids import describe_id_fault
 from headgate.control.kernel.names import describe_new_name_fault
-from headgate.control.kernel.operations import OperationPlace, load_operation_table
+from headgate.control.kernel.operations import OperationPlace, choose_action, list_operation_needs, list_places
 from headgate.control.kernel.ports import DocumentPut, Pointer
 from headgate.control.kernel.run_queue import RunUpdate
 from headgate.decision.context import EvaluationContext, Models, model_for
@@ -23,7 +23,6 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 from headgate.model.model import Model
-from headgate.model.operations import OperationNeed
 
 
 class PermissionDeniedError(CommandError):
@@ -139,12 +138,6 @@ class CommandContext:
             )
         return found
 
-    def action(self, resource: Resource, *verbs: str) -> str:
-        """Return the action of the first of these verbs that the model has for the resource, or of the first verb if it has none."""
-        model = self.model_for(resource.type, resource.id)
-        actions = [f"{resource.type}.{verb}" for verb in verbs]
-        return next((each for each in actions if model_has_action(model, each)), actions[0])
-
     def require(self, question: Question) -> None:
         """Raise `PermissionDeniedError` unless it is allowed, or `NotFoundError` if the caller may not discover the resource."""
         decision = self.engine.check(question, self.now)
@@ -174,15 +167,19 @@ class CommandContext:
     def require_operation(
         self, operation: str, places: Mapping[str, Resource | OperationPlace], /, **words: str
     ) -> None:
-        """Require every action that the operation needs on its places, in the order of `headgate/model/operations.yaml`.
+        """Require every action that the operation needs on its places, in the order in which they are listed.
 
-        `words` are the values of the texts in braces.
+        The model that decides on the first place may restate what `headgate/model/operations.yaml` lists. `words` are the values
+        of the texts in braces.
         """
-        for need in load_operation_table()[operation]:
-            named = places[need.place]
-            place = named if isinstance(named, OperationPlace) else OperationPlace(named)
+        named = {
+            word: each if isinstance(each, OperationPlace) else OperationPlace(each) for word, each in places.items()
+        }
+        first = self._find_model(named[list_places(operation)[0]].resource)
+        for need in list_operation_needs(operation, first):
+            place = named[need.place]
             self.require_action(
-                self._resolve_action(place.resource, need, words),
+                choose_action(need, place.resource.type, self._find_model(place.resource), words),
                 place.resource.id,
                 on=place.on,
                 given=place.given,
@@ -191,11 +188,8 @@ class CommandContext:
                 new_role=place.about.new_role,
             )
 
-    def _resolve_action(self, resource: Resource, need: OperationNeed, words: Mapping[str, str]) -> str:
-        if len(need.verbs) > 1:
-            return self.action(resource, *(verb.format(**words) for verb in need.verbs))
-        verb = next(iter(need.verbs))
-        return verb if "." in verb else f"{resource.type}.{verb.format(**words)}"
+    def _find_model(self, resource: Resource) -> Model | None:
+        return model_for(self.models, self.facts, resource.type, resource.id)
 
     def target(self, id: ResourceId, *types: str) -> Resource:
         """Return the resource that the command is about, without a check whether the caller may discover it.
@@ -277,11 +271,6 @@ def require_new_name(name: str) -> None:
     fault = describe_new_name_fault(name)
     if fault is not None:
         raise InvalidError(f"`{name}` cannot be a name: {fault}")
-
-
-def model_has_action(model: Model, action: str) -> bool:
-    """Return whether the model has a role or a rule for an action."""
-    return bool(model.roles_granting(action)) or action in model.needs
 
 
 def resolve_role_model(view: CommandContext, role: str, place: Resource, named: str | None = None) -> str:

@@ -1,14 +1,12 @@
-"""The table of what operations need, `headgate/model/operations.yaml`, and the parameters of its questions."""
+"""Needs of operations, from `headgate/model/operations.yaml` and the access model, and the parameters of their questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Resource
-from headgate.model.operations import OperationTable, load_operations
+from headgate.model.model import Model, OperationNeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +31,25 @@ class OperationPlace:
     about: AssignmentWords = _NO_ASSIGNMENT
 
 
-@cache
-def load_operation_table() -> OperationTable:
-    """Return the table of the package."""
-    return load_operations(files("headgate.model").joinpath("operations.yaml").read_text(encoding="utf-8"))
+def list_operation_needs(operation: str, model: Model | None) -> tuple[OperationNeed, ...]:
+    """Return the needs of an operation: those that the model restates, else those of `operations.yaml`.
 
-
-def list_operation_actions(operation: str, place: str, type: str, /, **words: str) -> tuple[str, ...]:
-    """Return the actions that an operation needs on a place of this type, for endpoints that know names and no resources.
-
-    Of several verbs, the first one counts that the vocabulary has for the type.
+    `model` is the one that decides on the first resource of the operation.
     """
-    known, found = shipped_vocabulary(), list[str]()
-    for need in load_operation_table()[operation]:
-        if need.place == place:
-            actions = [f"{type}.{verb.format(**words)}" for verb in need.verbs]
-            found.append(next((each for each in actions if each in known), actions[0]))
-    return tuple(found)
+    restated = model.operations.get(operation) if model else None
+    return restated or shipped_vocabulary().operations[operation]
+
+
+def list_places(operation: str) -> tuple[str, ...]:
+    """Return the words of an operation for its resources; the model of the first decides what the operation needs."""
+    return tuple(dict.fromkeys(need.place for need in shipped_vocabulary().operations[operation]))
+
+
+def choose_action(need: OperationNeed, type: str, model: Model | None, words: Mapping[str, str]) -> str:
+    """Return the action of a need on a resource of a type: the first that the model has, or else the vocabulary.
+
+    `words` are the values of the texts in braces.
+    """
+    actions = [verb if "." in verb else f"{type}.{verb.format(**words)}" for verb in need.verbs]
+    known = next((each for each in actions if each in shipped_vocabulary()), actions[0])
+    return next((each for each in actions if model and model.has_action(each)), known)

@@ -6,13 +6,18 @@ from functools import cache
 from importlib.resources import files
 
 from headgate.model.model import Model
+from headgate.model.operations import load_operations
 from headgate.model.vocabulary import Vocabulary, load_actions
 
 
 @cache
 def shipped_vocabulary() -> Vocabulary:
     """Return the vocabulary of the package, which is loaded once, because it does not change."""
-    return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
+    actions, operations = (
+        files("headgate.model").joinpath(name).read_text(encoding="utf-8")
+        for name in ("actions.yaml", "operations.yaml")
+    )
+    return load_actions(actions, operations=load_operations(operations))
 
 
 def is_known_action(action: str, models: Iterable[Model]) -> bool:

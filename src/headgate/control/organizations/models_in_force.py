@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headgate.control.control import Control
-from headgate.control.kernel.command import model_has_action
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.snapshot import Resource, Snapshot
@@ -34,7 +33,7 @@ def list_switches(control: Control, caller: Caller, place: Resource) -> Iterator
     """
     facts, seeing = control.snapshot, f"{place.type}.see_settings"
     for model in _at(control, facts, place):
-        if model_has_action(model, seeing):
+        if model.has_action(seeing):
             control.require(Question(caller, seeing, place.id))
         for setting in model.settings.values():
             if place.type in setting.on:

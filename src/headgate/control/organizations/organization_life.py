@@ -18,7 +18,7 @@ class RenameOrganization:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require to edit it, or the nearest action that the model has: to change settings or manage users."""
         root = view.target(view.root)
-        view.require_action(view.action(root, "edit", "change_settings", "manage_users"), root.id)
+        view.require_operation(self.name, {"organization": root})
         require_new_name(self.title)
         return CommandEffect(())
 

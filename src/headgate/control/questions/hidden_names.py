@@ -1,6 +1,6 @@
 """Questions by name, for endpoints that know names and not ids. A hidden and a missing name get one answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -9,6 +9,7 @@ from headgate.control.control import Control
 from headgate.control.kernel.audit_records import NOT_FOUND, REFUSED, Denial
 from headgate.control.kernel.names import TYPES, HypotheticalResource, find_by_name, list_descendants, suppose
 from headgate.control.questions.messages import RefusalMessages, with_request_link
+from headgate.control.questions.operation_names import NeededAction, OperationName, list_needed_actions
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.explain import explain
@@ -61,6 +62,12 @@ class NameAuthorizer:
         verdict = self._check_absent_name(answers, caller, action, names)
         self._control.counts.count_decision(allowed=verdict.allowed)
         return verdict
+
+    def list_needed_actions(
+        self, operation: str, places: Mapping[str, OperationName], /, **words: str
+    ) -> tuple[NeededAction, ...]:
+        """Return the actions that an operation on these names needs, in their order."""
+        return tuple(list_needed_actions(self._control.answers, operation, places, **words))
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
         """Return whether the caller may discover a name.

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
-from headgate.control.kernel.operations import list_operation_actions
 from headgate.endpoints.iceberg_rest.errors import bad_request, no_such_table
 from headgate.endpoints.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parse_catalog_message
 from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
@@ -81,26 +80,10 @@ def _require_allowed(asking: CatalogRequest, name: QualifiedName, prepared: Chec
     guarded = asking.who.guarded
     if guarded and prepared.maintains and asking.organization.gate.is_service_run(asking.caller, name):
         return
-    if guarded and prepared.replaces and _may_replace(asking, name):
-        needs = frozenset(list_operation_actions("table.replace", "table", "table"))
-    else:
-        needs = prepared.needs
-    for action in sorted(needs):
-        if asking.require_table(name, action) != prepared.base.pointer.table:
-            raise no_such_table(joined_name(name))
-
-
-def _may_replace(asking: CatalogRequest, name: QualifiedName) -> bool:
-    """Whether the caller may drop the table and create another one in its place.
-
-    `CREATE OR REPLACE TABLE` needs both; the client sends it as a commit that replaces the table's content and schema.
-    """
-    gate, caller = asking.organization.gate, asking.caller
-    on_table = list_operation_actions("table.replace", "table", "table")
-    on_database = list_operation_actions("table.replace", "database", "database", type="table")
-    places = [*((action, name) for action in on_table), *((action, name[:-1]) for action in on_database)]
-    checked = [gate.check(caller, action, place).allowed for action, place in places]
-    return all(checked)
+    replaced = asking.find_replaceable(name, type="table") if guarded and prepared.replaces else None
+    found = [replaced] if replaced else [asking.require_table(name, action) for action in sorted(prepared.needs)]
+    if any(table != prepared.base.pointer.table for table in found):
+        raise no_such_table(joined_name(name))
 
 
 def _created(asking: CatalogRequest, name: QualifiedName, message: CommitTable) -> LoadedTable:

@@ -7,8 +7,8 @@ from typing import Any
 from headgate.control.catalog.tables import PROPERTIES, ChangeProperties, DropDatabase
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.metadata import CommandMetadata, CommandOutcome
-from headgate.control.kernel.operations import list_operation_actions
 from headgate.control.kernel.ports import DocumentPut
+from headgate.control.questions.operation_names import OperationName
 from headgate.control.resources.commands import CreateResource
 from headgate.endpoints.iceberg_rest.commands import execute_command
 from headgate.endpoints.iceberg_rest.errors import SpecError, bad_request, no_such_namespace
@@ -43,7 +43,7 @@ def create_namespace(asking: CatalogRequest) -> dict[str, Any]:
     check_property_sizes({}, properties)
     lake = asking.lake.name
     answer = {"namespace": list(message.namespace), "properties": properties}
-    asking.require_in((lake,), *list_operation_actions("resource.create", "parent", "lake", type="database"))
+    asking.require_operation("resource.create", {"parent": OperationName((lake,), "lake")}, type="database")
     if asking.replayed() is not None:
         return answer
     _create(asking, (lake, *message.namespace), properties)
@@ -62,7 +62,7 @@ def change_properties(asking: CatalogRequest) -> dict[str, Any]:
     """Set and remove properties of a database. Needs `database.alter`."""
     name = asking.database()
     message = parse_catalog_message(ChangePropertiesBody, asking.body)
-    database = asking.require_in(name, *list_operation_actions("database.change_properties", "database", "database"))
+    database = asking.require_operation("database.change_properties", {"database": OperationName(name, "database")})
     if both := sorted(message.updates.keys() & set(message.removals)):
         raise SpecError(
             422,
@@ -92,7 +92,7 @@ def drop_namespace(asking: CatalogRequest) -> None:
     if asking.replayed() is not None:
         return
     asking.known_database(name)
-    asking.require_in(name, *list_operation_actions("resource.delete", "resource", "database"))
+    asking.require_operation("resource.delete", {"resource": OperationName(name, "database")}, type="database")
     missing = no_such_namespace(joined_name(name))
     command = DropDatabase(asking.require_discoverable(name, missing))
     execute_command(asking, command, name, asking.command_metadata(), missing)

@@ -15,11 +15,11 @@ from headgate.control.kernel.audit_records import SUSPENDED, Denial
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.metadata import CommandMetadata
-from headgate.control.kernel.operations import list_operation_actions
 from headgate.control.kernel.ports import RequestOrigin
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.questions.hidden_names import Verdict
+from headgate.control.questions.operation_names import NeededAction, OperationName
 from headgate.endpoints.common.context import CHOOSE_ORGANIZATION
 from headgate.endpoints.common.request_scope import ADDRESSED, ORGANIZATION_KEY, REQUEST
 from headgate.endpoints.iceberg_rest.catalog_callers import (
@@ -166,19 +166,43 @@ class CatalogRequest:
 
     def require_to_create(self, type: str, database: QualifiedName) -> ResourceId:
         """Return the database if the caller may create a table or view in it; else raise the refusal."""
-        [action] = list_operation_actions("resource.create", "parent", "database", type=type)
-        return self.require_in(database, action)
+        return self.require_operation("resource.create", {"parent": OperationName(database, "database")}, type=type)
+
+    def list_needed_actions(
+        self, operation: str, places: Mapping[str, OperationName], *, type: str = "table"
+    ) -> tuple[NeededAction, ...]:
+        """Return the actions that an operation needs; `type` is what it creates, deletes or changes."""
+        return self.organization.gate.list_needed_actions(operation, places, type=type)
 
     def require_operation(
-        self, operation: str, name: QualifiedName, *, place: str = "table", view: bool = False
+        self, operation: str, places: Mapping[str, OperationName], *, type: str = "table"
     ) -> ResourceId:
-        """Return the table or view if every action that the operation needs on it is allowed; else raise the refusal.
+        """Return the first resource of the operation if every action that it needs is allowed; else raise the refusal.
 
-        `place` is the word of the operation for the table.
+        `type` is what the operation creates, deletes or changes: a table, a view or a database.
         """
-        actions = list_operation_actions(operation, place, "table")
-        found, *_ = [self.require_table(name, action, view=view) for action in actions]
-        return found
+        found = dict[str, ResourceId]()
+        for need in self.list_needed_actions(operation, places, type=type):
+            is_table = places[need.place].type == "table"
+            found[need.place] = (
+                self.require_table(need.names, need.action, view=type == "view")
+                if is_table
+                else self.require_in(need.names, need.action)
+            )
+        return found[next(iter(places))]
+
+    def find_replaceable(self, name: QualifiedName, *, type: str) -> ResourceId | None:
+        """Return the table or view if the caller may drop it and create another one in its place; else None.
+
+        `CREATE OR REPLACE` needs both; the client sends it as a commit that replaces the content.
+        """
+        places = {"table": OperationName(name, "table"), "database": OperationName(name[:-1], "database")}
+        gate, needs = self.organization.gate, self.list_needed_actions("table.replace", places, type=type)
+        verdicts = [(need.place, gate.check(self.caller, need.action, need.names)) for need in needs]
+        [resource, *others] = {verdict.resource for place, verdict in verdicts if place == "table"}
+        if others or resource is None or self.is_view(resource) is not (type == "view"):
+            return None
+        return resource if all(verdict.allowed for _, verdict in verdicts) else None
 
     def require_in(self, database: QualifiedName, action: str) -> ResourceId:
         """Return the database or lake if the action on it is allowed; else raise the refusal."""

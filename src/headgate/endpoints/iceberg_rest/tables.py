@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fastapi import Response
 
 from headgate.control.catalog.tables import CreateTable, DropTable, RegisterTable, RenameTable
-from headgate.control.kernel.operations import list_operation_actions
+from headgate.control.questions.operation_names import OperationName
 from headgate.endpoints.iceberg_rest.commands import execute_command
 from headgate.endpoints.iceberg_rest.errors import (
     SpecError,
@@ -64,7 +64,9 @@ def loaded_table(asking: CatalogRequest, name: QualifiedName) -> LoadedTable:
     a caller that may discover the table gets the metadata.
     """
     return asking.lake.tables.load(
-        asking.require_visible(name) if asking.who.guarded else asking.require_operation("table.load", name)
+        asking.require_visible(name)
+        if asking.who.guarded
+        else asking.require_operation("table.load", {"table": OperationName(name, "table")})
     )
 
 
@@ -111,8 +113,7 @@ def register_table(asking: CatalogRequest) -> Response:
     """Create a table from a metadata file in the warehouse. Needs `lake.register_table` and `database.create_table`."""
     database = asking.database()
     message = parse_catalog_message(RegisterTableBody, asking.body)
-    [action] = list_operation_actions("table.register", "lake", "lake")
-    asking.require_in(database[:1], action)
+    asking.require_operation("table.register", {"lake": OperationName(database[:1], "lake")})
     asking.require_to_create("table", database)
     if message.overwrite:
         raise bad_request("`overwrite` is not supported; drop the existing table first, and leave `overwrite` out")
@@ -140,10 +141,9 @@ def rename(asking: CatalogRequest, *, view: bool = False) -> None:
         raise no_such(".".join((*message.source.namespace, message.source.name)), view=view)
     if asking.replayed() is not None:
         return
-    table = asking.require_operation("table.rename", source, view=view)
     database = (lake, *message.destination.namespace)
-    [action] = list_operation_actions("table.rename", "database", "database", type="view" if view else "table")
-    asking.require_in(database, action)
+    places = {"table": OperationName(source, "table"), "database": OperationName(database, "database")}
+    table = asking.require_operation("table.rename", places, type="view" if view else "table")
     missing, name = no_such(joined_name(source), view=view), message.destination.name
     command = RenameTable(table, asking.require_discoverable(database, missing), name)
     execute_command(asking, command, (*database, name), asking.command_metadata(), missing)
@@ -155,7 +155,7 @@ def drop_table(asking: CatalogRequest, *, purge: bool) -> Dropped:
     name = asking.table()
     if asking.replayed() is not None:
         return Dropped()
-    table = asking.require_operation("resource.delete", name, place="resource")
+    table = asking.require_operation("resource.delete", {"resource": OperationName(name, "table")})
     loaded = asking.lake.tables.load(table) if purge else None
     if loaded is not None:
         asking.lake.tables.check_purge(loaded)

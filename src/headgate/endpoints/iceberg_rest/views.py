@@ -5,6 +5,7 @@ from contextlib import suppress
 from fastapi import Response
 
 from headgate.control.catalog.tables import CreateView, DropTable
+from headgate.control.questions.operation_names import OperationName
 from headgate.endpoints.iceberg_rest.commands import execute_command
 from headgate.endpoints.iceberg_rest.errors import SpecError, bad_request, no_such_namespace, no_such_view
 from headgate.endpoints.iceberg_rest.messages import CommitView, CreateViewBody, parse_catalog_message
@@ -72,7 +73,7 @@ def drop_view(asking: CatalogRequest) -> None:
     name = asking.table(view=True)
     if asking.replayed() is not None:
         return
-    view = asking.require_operation("resource.delete", name, place="resource", view=True)
+    view = asking.require_operation("resource.delete", {"resource": OperationName(name, "table")}, type="view")
     execute_command(asking, DropTable(view), (view,), asking.command_metadata(), no_such_view(joined_name(name)))
 
 
@@ -92,9 +93,7 @@ def _load_made(asking: CatalogRequest, name: QualifiedName, made: ResourceId) ->
 
 
 def _may_change(asking: CatalogRequest, name: QualifiedName) -> ResourceId:
-    if asking.organization.gate.check(asking.caller, "database.create_view", name[:-1]).allowed:
-        return asking.require_table(name, "table.alter", "table.drop", view=True)
-    return asking.require_table(name, "table.alter", view=True)
+    return asking.find_replaceable(name, type="view") or asking.require_table(name, "table.alter", view=True)
 
 
 def _store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedView) -> None:

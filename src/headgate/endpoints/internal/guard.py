@@ -4,7 +4,7 @@ It records refusals in the audit, for SQL over HTTP, Spark Connect and runs alik
 response contains the message of the first refusal.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Request
@@ -22,6 +22,7 @@ from headgate.spark.sessions.privileges import (
     Refusal,
     RequiredConnection,
     RequiredName,
+    RequiredOperation,
     RequiredPrivilege,
 )
 from headgate.spark.sessions.registry import DriverRequest, SparkRegistry
@@ -37,7 +38,7 @@ class Needs(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    needs: tuple[RequiredPrivilege, ...]
+    needs: tuple[RequiredPrivilege | RequiredOperation, ...]
     statement: str = ""
     is_filter: bool = False
     """Whether a refusal only omits an entry from the statement's output, and does not refuse the statement."""
@@ -78,13 +79,14 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
     async def decide(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Needs)
         judge = spoken.spark.judge
-        refusals = judge.refusals(spoken.caller, asked.needs, most=1 if asked.is_filter else MOST_REFUSALS)
-        if asked.needs and not asked.is_filter:
+        needs = judge.expand(asked.needs)
+        refusals = judge.refusals(spoken.caller, needs, most=1 if asked.is_filter else MOST_REFUSALS)
+        if needs and not asked.is_filter:
             _record_denials(audit, request, spoken, refusals)
-        refusal = refusals[0].message if refusals else _record(sparks, spoken, asked)
+        refusal = refusals[0].message if refusals else _record(sparks, spoken, asked.operation, needs)
         if refusal is None and spoken.caller.run is not None:
             # Recorded before the response: a reader after the statement's end must find the record.
-            await run_in_threadpool(touched.record, spoken.spark.organization, spoken.caller.run, _list_named(asked))
+            await run_in_threadpool(touched.record, spoken.spark.organization, spoken.caller.run, _list_named(needs))
         answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
         # `traced` makes the guard report the column lineage of the statement's writes, for runs only.
         answer |= {"traced": spoken.caller.run is not None}
@@ -143,17 +145,19 @@ def _record_denials(audit: AuditRecorder, request: Request, spoken: DriverReques
         audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, GUARD_ENDPOINT, id)
 
 
-def _list_named(asked: Needs) -> Iterator[tuple[str, ObjectNames]]:
-    return ((need.action, need.object) for need in asked.needs if isinstance(need, RequiredName))
+def _list_named(needs: Iterable[RequiredPrivilege]) -> Iterator[tuple[str, ObjectNames]]:
+    return ((need.action, need.object) for need in needs if isinstance(need, RequiredName))
 
 
-def _record(sparks: SparkRegistry, spoken: DriverRequest, asked: Needs) -> str | None:
+def _record(
+    sparks: SparkRegistry, spoken: DriverRequest, operation: str | None, needs: Sequence[RequiredPrivilege]
+) -> str | None:
     """Record the needs that an operation was allowed; return the refusal if too many operations run, else None."""
-    if asked.operation is None:
+    if operation is None:
         return None
     try:
-        spoken.spark.works.record(spoken.handle, asked.operation, asked.needs)
+        spoken.spark.works.record(spoken.handle, operation, needs)
     except TooManyOperationsError as error:
         return str(error)
-    sparks.result_privileges.record(asked.operation, spoken.spark.judge, asked.needs)
+    sparks.result_privileges.record(operation, spoken.spark.judge, needs)
     return None

@@ -18,7 +18,13 @@ from headgate.model.check.rules import (
 )
 from headgate.model.check.subjects import check_member_chains, check_subject_types
 from headgate.model.check.types import check_settings, check_types, check_whens
-from headgate.model.check.whole_model import check_actions, check_assignable, check_discover, check_raising
+from headgate.model.check.whole_model import (
+    check_actions,
+    check_assignable,
+    check_discover,
+    check_operations,
+    check_raising,
+)
 from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.model import Model
 from headgate.model.role_reach import compute_role_reach
@@ -32,6 +38,7 @@ _STAGES: tuple[tuple[Callable[[CheckContext], None], ...], ...] = (
     (check_held, check_members),
     (check_needs, check_holders, check_same),
     (check_role_count, check_single, check_assignable, check_discover),
+    (check_operations,),
     (check_actions, check_raising, check_member_chains),
 )
 """Checks by stage. A mistake of one stage would be found again by later stages, with other messages and places."""

@@ -33,6 +33,23 @@ def check_actions(checking: CheckContext) -> None:
         checking.note(DiagnosticCode.NO_ROW, ("roles",), actions=f"{either_of(lost[:_SHOWN])}{more}")
 
 
+def check_operations(checking: CheckContext) -> None:
+    """Report restated needs of operations that no caller can meet, because neither a role nor `needs` has the action."""
+    model, known = checking.model, checking.vocabulary
+    for operation, needs in model.operations.items():
+        for index, need in enumerate(needs):
+            stated = [verb for verb in need.verbs if "{" not in verb]
+            types = (need.place,) if need.place in known.types else tuple(model.types)
+            actions = [verb if "." in verb else f"{type}.{verb}" for type in types for verb in stated]
+            is_checked = len(stated) == len(need.verbs) and not any(
+                each.startswith(f"{ASSIGNMENT}.") for each in stated
+            )
+            if is_checked and not any(map(model.has_action, actions)):
+                path = ("operations", operation, index, "verb")
+                words = either_of([f"{need.place}.{verb}" if "." not in verb else verb for verb in stated])
+                checking.note(DiagnosticCode.OPERATION_NEVER, path, actions=words, operation=operation)
+
+
 def check_discover(checking: CheckContext) -> None:
     """Report types that would be hidden from every caller, as no caller can perform the `discover` action."""
     model = checking.model

@@ -1,17 +1,19 @@
 """The privileges that a statement requires, as reported by the guard, and the check of all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, Final, Literal, Protocol
+from typing import Annotated, Final, Literal, Protocol, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.audit_records import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
-from headgate.control.kernel.names import find_by_name
+from headgate.control.kernel.names import TYPES, find_by_name
+from headgate.control.kernel.operations import list_places
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import denial_text
+from headgate.control.questions.operation_names import OperationName
 from headgate.decision.caller_validity import caller_invalid
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -35,6 +37,8 @@ class ExternalAccess(Protocol):
         ...
 
 
+_REMOVING: Final = ("resource.delete", "table.rename", "table.replace")
+"""The operations after which the name of their first resource is gone, or names another resource."""
 MOST_REFUSALS: Final = 20
 """The limit of refused privileges of one statement in the audit: deciding on a refused one takes longer than on others."""
 _NO_CONNECTION: Final = "a connection can be used only in a run of a pipeline that declares it; add it to a pipeline"
@@ -63,6 +67,25 @@ class RequiredName(BaseModel, extra="forbid", frozen=True):
     procedure: str | None = None
     """The Iceberg procedure that requires the action on the table; `arguments` are the names of its arguments."""
     arguments: tuple[str, ...] = ()
+    is_removed: bool = False
+    """Whether the statement drops or renames the object: its success takes the privileges on the name away."""
+
+
+class RequiredOperation(BaseModel, extra="forbid", frozen=True):
+    """An operation on named objects; the access model states the actions that it needs."""
+
+    operation: Literal[
+        "resource.create", "resource.delete", "table.rename", "table.replace", "database.change_properties"
+    ]
+    on: dict[str, ObjectNames]
+    type: Literal["lake", "database", "table", "view"]
+    """The type of the object that the operation creates, deletes or changes."""
+
+    @model_validator(mode="after")
+    def _has_every_resource(self) -> Self:
+        if self.on.keys() != set(list_places(self.operation)):
+            raise ValueError("the resources are not those of the operation")
+        return self
 
 
 RequiredPrivilege = RequiredPath | RequiredConnection | RequiredName
@@ -103,6 +126,21 @@ class PrivilegeChecker:
         """Return the full name of a resource now, or None if it was deleted."""
         facts = self._organization.control.snapshot
         return facts.full_name(resource) if resource in facts.resources else None
+
+    def expand(self, needs: Iterable[RequiredPrivilege | RequiredOperation]) -> tuple[RequiredPrivilege, ...]:
+        """Return the privileges with every operation replaced by the actions that it needs now."""
+        return tuple(each for need in needs for each in self._expand(need))
+
+    def _expand(self, need: RequiredPrivilege | RequiredOperation) -> Iterator[RequiredPrivilege]:
+        if not isinstance(need, RequiredOperation):
+            yield need
+            return
+        places = {
+            place: OperationName(names, TYPES[min(len(names), len(TYPES)) - 1]) for place, names in need.on.items()
+        }
+        removed = need.on[list_places(need.operation)[0]] if need.operation in _REMOVING else None
+        for each in self._organization.gate.list_needed_actions(need.operation, places, type=need.type):
+            yield RequiredName(action=each.action, object=each.names, is_removed=each.names == removed)
 
     def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
         """Return why the caller lacks one of the privileges now, or None. An invalid caller has no privileges."""

@@ -22,7 +22,6 @@ SESSION_ENDED: Final = "the Spark session of the operation has ended; check what
 UNREADABLE: Final = (
     "the privileges of your organization cannot be read at the moment; run the statement again in a few seconds"
 )
-_DROPS: Final = ("table.drop", "database.drop")
 _READ: Final = "table.select"
 
 OperationKey = tuple[str, str]
@@ -176,7 +175,7 @@ def _spent(
 ) -> dict[RequiredName, ResourceId]:
     """Return the privileges whose name no longer names their resource, if the operation was allowed to drop it or a parent."""
     named = {need: resource for need, resource in allowed.items() if isinstance(need, RequiredName) and resource}
-    dropped = {need.object for need in named if need.action in _DROPS}
+    dropped = {need.object for need in named if need.is_removed}
     return {
         need: resource
         for need, resource in named.items()

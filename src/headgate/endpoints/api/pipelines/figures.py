@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from headgate.control.kernel.command import model_has_action
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.common.evaluation_time import Evaluation
@@ -70,6 +69,6 @@ class VisibleFigures:
         """Return whether the caller may do an action; None if the governing access model has no such action."""
         moment, action = self._moment, f"{found.type}.{verb}"
         model = model_for(moment.answers.models, moment.facts, found.type, found.id)
-        if model is None or not model_has_action(model, action):
+        if model is None or not model.has_action(action):
             return None
         return moment.answers.check(Question(moment.caller, action, found.id), moment.now).allowed

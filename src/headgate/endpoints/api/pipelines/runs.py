@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from headgate.control.kernel.command import model_has_action
 from headgate.control.kernel.ports import RunConflictError, Store
 from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow
 from headgate.control.organizations.organization import Organization
@@ -209,7 +208,7 @@ def find_known_action(moment: Evaluation, found: Resource, verb: str) -> str | N
     """Return the action of this verb on a resource, or None if the governing access model does not have it."""
     action = f"{found.type}.{verb}"
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
-    return action if model is not None and model_has_action(model, action) else None
+    return action if model is not None and model.has_action(action) else None
 
 
 def _line(organization: Organization, moment: Evaluation, row: RunRow, pipeline: Resource) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.approvals.change_payload import command_from_payload
-from headgate.control.kernel.command import model_has_action
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.control.resources.commands import CreateResource, DeleteResource
@@ -264,7 +263,7 @@ def find_readable(organization: Organization, moment: Evaluation, name: str) -> 
     """
     found = moment.resource(name)
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
-    if model is not None and model_has_action(model, f"{found.type}.describe"):
+    if model is not None and model.has_action(f"{found.type}.describe"):
         organization.control.require(Question(moment.caller, f"{found.type}.describe", found.id))
     return found
 

@@ -12,7 +12,7 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.headgate.guard.connections.JdbcAccess
-import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredConnection, RequiredName, RequiredPath, RequiredPrivilege}
+import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredConnection, RequiredName, RequiredOperation, RequiredPath, RequiredPrivilege}
 
 /** The client of the decision service in the parent process. Every answer except a clear "allowed" is a refusal. */
 object DecisionClient {
@@ -106,6 +106,12 @@ object DecisionClient {
         val (parts, given) = (call.putArray("object"), call.putArray("arguments"))
         name.foreach(parts.add)
         arguments.foreach(given.add)
+      case RequiredOperation(operation, on, kind) =>
+        val places = list.addObject().put("operation", operation).put("type", kind).putObject("on")
+        on.foreach { case (place, name) =>
+          val parts = places.putArray(place)
+          name.foreach(parts.add)
+        }
       case RequiredConnection(connection) => list.addObject().put("action", "connection.use").put("connection", connection)
       case RequiredPath(action, path) => list.addObject().put("action", action).put("path", path)
     }

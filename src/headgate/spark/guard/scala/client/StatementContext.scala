@@ -5,7 +5,7 @@ import java.lang.ref.WeakReference
 import scala.util.control.NonFatal
 
 import io.headgate.guard.driver.OperationId
-import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredName, RequiredPrivilege, Target}
+import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredName, RequiredOperation, RequiredPrivilege, Target}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 
@@ -18,6 +18,8 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext
  */
 object StatementContext {
   private val Unsigned = "the Spark session was not opened through the Headgate gateway; connect through the gateway"
+  /** The operations that create an object in the last of their resources. */
+  private val Creating = Set("resource.create", "table.rename", "table.replace")
   private val TokenKey = "headgate.principal.token"
 
   private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[RequiredPrivilege]) {
@@ -126,7 +128,8 @@ object StatementContext {
 
   private def isAbout(name: Seq[String])(need: RequiredPrivilege): Boolean = need match {
     case RequiredName(_, `name`) | RequiredCall(_, `name`, _, _) => true
-    case RequiredName(action, holder) => action.contains(".create_") && holder == name.init
+    case RequiredOperation(operation, on, _) =>
+      on.exists { case (_, named) => named == name } || (Creating.contains(operation) && on.last._2 == name.init)
     case _ => false
   }
 

@@ -130,13 +130,12 @@ final class RequiredPrivileges(session: SparkSession) {
 
   private def renamed(rename: RenameTable, from: Target): Seq[RequiredPrivilege] = from match {
     case Relation(name) =>
-      val to = Relation(names.renamed(name, rename.newName, rename.isView))
-      Seq("alter", "drop").flatMap(RequiredPrivilege.of(_, from)) ++ RequiredPrivilege.of(if (rename.isView) "create-view" else "create", to)
+      Seq(RequiredPrivilege.rename(name, names.renamed(name, rename.newName, rename.isView), rename.isView))
     case _ => Refusal.node(rename)
   }
 
   private def viewed(target: Target, replaces: Boolean): Seq[RequiredPrivilege] =
-    RequiredPrivilege.of("create-view", target) ++ (if (replaces) RequiredPrivilege.of("drop", target) else Nil)
+    RequiredPrivilege.of(if (replaces) "replace-view" else "create-view", target)
 
   private def described(plan: LogicalPlan, procedure: Target): Seq[RequiredPrivilege] = procedure match {
     case Relation(name) => RequiredPrivilege.of("describe", Namespace(name.init))
