@@ -93,6 +93,11 @@ def report_above_parent(read: Reader, place: ScalarNode) -> None:
     read.report.add(DiagnosticCode.ABOVE_PARENT, place, suggestion, word=words)
 
 
+def _suggest_values(word: str) -> str:
+    """Return what to write instead of the beginning of a list in a condition."""
+    return "a condition names no list; write the values themselves" if word == "all" else ""
+
+
 def _compared(
     read: Reader,
     operand: ScalarNode,
@@ -121,7 +126,7 @@ def _compared(
             [operand.part(len(root) + 1, len(operand.value))], settings, DiagnosticCode.UNKNOWN_SETTING
         )
         for setting in known:
-            read.known_names(
-                values if settings[setting].values else (), settings[setting].values, DiagnosticCode.UNKNOWN_VALUE
-            )
+            stated = settings[setting].values
+            checked = values if stated else ()
+            read.known_names(checked, stated, DiagnosticCode.UNKNOWN_VALUE, otherwise=_suggest_values)
     return Condition(root, name, tuple(value.value for value in values), negated)

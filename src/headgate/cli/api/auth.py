@@ -83,7 +83,8 @@ def whoami(*, output: OutputMode = "table") -> None:
     if output == "json":
         write_json(answer, indent=2)
         return
-    say(f"{answer['name']} (revision {answer['revision']})")
+    acting = f", acts in {answer['acts_in']}" if answer["acts_in"] else ""
+    say(f"{answer['name']}{acting} (revision {answer['revision']})")
     print_table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
 
 

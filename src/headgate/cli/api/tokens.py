@@ -28,6 +28,7 @@ def list_tokens(principal: AboutPrincipal = None, *, output: OutputMode = "table
         "id": "id",
         "label": "label",
         "expires": lambda each: format_time(each["ends"]),
+        "acts in": lambda each: each["acts_in"] or "-",
         "last used": lambda each: format_time(each["last_used"]),
     }
     print_items(every("/tokens", principal=principal), columns, output)

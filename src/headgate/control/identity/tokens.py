@@ -109,8 +109,8 @@ class IssueToken:
         team = None if self.acts_in is None else view.resource(self.acts_in)
         if team is not None and not view.is_member(self.principal, team):
             raise InvalidError(
-                f"the principal of the token is not a member of the {team.type} in which the token is to act; choose a team of "
-                "which it is a member, or leave `acts_in` out"
+                f"the principal of the token is not a member of the {team.type} `{team.name}`, so the token cannot act in it; choose "
+                "a team of which the principal is a member, or create a token that acts in none"
             )
 
     def _end_replaced(self, view: CommandContext) -> CommandEffect:

@@ -26,9 +26,7 @@ def check_conditions(checking: CheckContext) -> None:
                     checking, DiagnosticCode.UNKNOWN_ATTRIBUTE, at, term.root, term.name, names.attributes, places
                 )
             elif term.root == "with":
-                actions = _actions_at(checking, path, types)
-                words = {action: names.words_of(action) for action in actions}
-                _check_name(checking, DiagnosticCode.UNKNOWN_PARAMETER, at, "with", term.name, words, actions)
+                _check_word(checking, names, at, term.name, _actions_at(checking, path, types))
 
 
 def check_required(checking: CheckContext) -> None:
@@ -37,10 +35,8 @@ def check_required(checking: CheckContext) -> None:
     for action, alternatives in model.needs.items():
         for index, alternative in enumerate(alternatives):
             if alternative.each:
-                path, words = ("needs", action, index, "each"), {action: names.words_of(action)}
-                _check_name(
-                    checking, DiagnosticCode.UNKNOWN_PARAMETER, path, "with", alternative.each, words, (action,)
-                )
+                path = ("needs", action, index, "each")
+                _check_word(checking, names, path, alternative.each, (action,))
             for needed in alternative.roles:
                 types = Types((action.partition(".")[0],))
                 _check_place(checking, names, ("needs", action, index, "roles"), needed, types, (action,))
@@ -98,12 +94,19 @@ def _check_place(
     at = (*path, f"{'each ' if needed.optional else ''}{needed.root}.{needed.relation}")
     if needed.root == "with":
         resources = {action: names.resources_of(action) for action in actions}
-        _check_name(checking, DiagnosticCode.UNKNOWN_PARAMETER, at, "with", needed.relation, resources, actions)
+        mistake = DiagnosticCode.UNKNOWN_PARAMETER
+        _check_name(checking, mistake, at, "with", needed.relation, resources, actions, "resource")
     else:
         places = _places(checking, needed.root, types)
         _check_name(
             checking, DiagnosticCode.UNKNOWN_RELATION, at, needed.root, needed.relation, names.relations, places
         )
+
+
+def _check_word(checking: CheckContext, names: DeclaredNames, path: Path, name: str, actions: tuple[str, ...]) -> None:
+    """Report a parameter that no action passes as a word."""
+    words = {action: names.words_of(action) for action in actions}
+    _check_name(checking, DiagnosticCode.UNKNOWN_PARAMETER, path, "with", name, words, actions)
 
 
 def _check_name(
@@ -114,8 +117,9 @@ def _check_name(
     name: str,
     declared: Names,
     owners: Collection[str],
+    sort: str = "word",
 ) -> None:
-    """Report a name that is declared for none of its owners: types, or actions."""
+    """Report a name that is declared for none of its owners: types, or actions. `sort` is that of a parameter."""
     known = sorted(names_of(declared, owners))
     if name in known:
         return
@@ -125,7 +129,6 @@ def _check_name(
     choose = f"write {listed}, or declare" if known else "declare"
     key = "`parameters`" if root == "with" else f"`{_KEYS[mistake]}` of a type"
     suggestion = f"did you mean `{prefix}{near}`?" if near else f"{choose} a name of your own in {key}"
-    sort = "resource" if isinstance(path[-1], str) else "word"
     checking.note(mistake, path, suggestion, word=f"{prefix}{name}", owners=_summary(owners), sort=sort)
 
 

@@ -41,7 +41,7 @@ class NamedReference(BaseModel):
 class CallerDetails(BaseModel):
     """The caller in the organization: its directly assigned roles, its groups and its teams.
 
-    `break_glass` is the end of the break-glass access that is active in the organization (seconds since the epoch), or null.
+    `acts_in` is the team in which the caller's token acts. `break_glass` is the end of the break-glass access that is active in the organization (seconds since the epoch), or null.
     """
 
     name: str
@@ -52,6 +52,7 @@ class CallerDetails(BaseModel):
     roles: list[HeldRole]
     groups: list[str]
     teams: list[str]
+    acts_in: str | None
     break_glass: float | None
     revision: int
 
@@ -60,6 +61,8 @@ class CallerDetails(BaseModel):
 def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: CurrentCaller) -> dict[str, Any]:
     """Get the current caller, with its roles, groups and teams."""
     facts, directory = organization.control.snapshot, organization.directory
+    token = facts.tokens.get(caller.token) if caller.token is not None else None
+    team = token.acts_in if token is not None else None
     return {
         "name": directory.name(caller.principal),
         "principal": caller.principal,
@@ -75,6 +78,7 @@ def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: Curr
             for each in _teams(organization, caller.principal)
             if _sees(organization, caller, each)
         ),
+        "acts_in": None if team is None else visible_display_name(organization, caller, team),
         "break_glass": break_glass_until(facts, organization.control.now),
         "revision": facts.revision,
     }
