@@ -94,7 +94,7 @@ def report_above_parent(read: Reader, place: ScalarNode) -> None:
 
 
 def _suggest_values(word: str) -> str:
-    """Return what to write instead of the beginning of a list in a condition."""
+    """Return the suggestion for a word with which a list begins, which a condition cannot name."""
     return "a condition names no list; write the values themselves" if word == "all" else ""
 
 
