@@ -370,13 +370,13 @@ class TestTheModelOfUnityCatalog:
 
 RESTATED = """
 operations:
-  table.rename: [{on: table, verb: alter}, {on: database, verb: describe}]
+  table.rename: [{on: table, verb: alter}, {on: database, verb: "create_{type}"}]
   resource.delete: [{on: resource, verb: [drop, delete]}, {on: resource, verb: [select, describe]}]
 """
 
 
 class TestAVersionThatRestatesOperations:
-    """To rename a table needs no more than to alter it; to drop one needs to read it as well."""
+    """To rename a table needs to alter it and to create one; to drop one needs to read it as well."""
 
     @pytest.fixture
     def restate(self, metastore: Metastore) -> Iterator[Callable[[], None]]:
@@ -394,7 +394,9 @@ class TestAVersionThatRestatesOperations:
         self, metastore: Metastore, restate: Callable[[], None]
     ) -> None:
         assert metastore.owner.run("CREATE TABLE lake.bazaar.moving AS SELECT 1 AS id") == []
-        writer = metastore.user(USE_CATALOG, USE_SCHEMA, ("MODIFY", "lake.bazaar.moving"))
+        writer = metastore.user(
+            USE_CATALOG, USE_SCHEMA, ("MODIFY", "lake.bazaar.moving"), ("CREATE_TABLE", "lake.bazaar")
+        )
         manager = metastore.user(USE_CATALOG, USE_SCHEMA, ("MANAGE", "lake.bazaar.moving"))
         rename = "ALTER TABLE lake.bazaar.moving RENAME TO lake.bazaar.moved"
         tables = f"{manager.url}/iceberg/v1/namespaces/bazaar/tables"

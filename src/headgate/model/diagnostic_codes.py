@@ -181,8 +181,8 @@ class DiagnosticCode(Enum):
     )
     UNKNOWN_TEXT = (
         "HG-M221",
-        "`{word}` has a text in braces that the operation does not have",
-        "A text in braces is a word of the operation, such as the type that is created: those of its row in `docs/operations.md`.",
+        "the operation does not have `{word}` on this resource",
+        "A whole action, such as `assignment.add`, and a verb with a text in braces, such as `create_{{type}}`, can be written only where the operation's row in `docs/operations.md` has it.",
     )
 
     NO_TERM = (
@@ -241,6 +241,11 @@ class DiagnosticCode(Enum):
         "HG-M311",
         "`{operation}` needs nothing on {places}; add an action there",
         "A model chooses the actions that an operation needs, but every resource of the operation needs at least one.",
+    )
+    NEEDS_KEPT = (
+        "HG-M312",
+        "`{operation}` lacks a need that every model has; add `{row}`",
+        "What is created, assigned, set or switched is always asked by its own action, with the rules that the model has for it. A model may add needs beside it.",
     )
 
     NO_ROOT = (

@@ -155,6 +155,11 @@ class OperationNeed:
     verbs: tuple[str, ...]
 
 
+def is_fixed_verb(verb: str) -> bool:
+    """Whether a verb of an operation is a whole action or has a text in braces: every model has to keep these needs."""
+    return "." in verb or "{" in verb or "}" in verb
+
+
 OperationTable = Mapping[str, tuple[OperationNeed, ...]]
 """The needs of operations, each in their order."""
 

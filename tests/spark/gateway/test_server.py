@@ -319,13 +319,12 @@ class TestCalls:
         assert not backend.calls
 
     def test_a_refusal_says_why_in_one_sentence(self, ann: Client, backend: FakeBackend) -> None:
-        error: Any = ann.fails("Config", operation={"get_all": {}})
+        error: Any = ann.fails("Config", operation={"get": {"keys": ["spark.executor.memory"]}})
 
         status = Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
         assert error.code() is DENIED
         assert error.details() == (
-            "`ConfigRequest.GetAll` is not allowed: it would also return settings of the operator; "
-            "read single keys with `spark.conf.get`"
+            "the configuration key `spark.executor.memory` cannot be read by users; ask the operator for its value"
         )
         assert status.message == error.details()
         assert "Config" not in backend.names()

@@ -34,8 +34,6 @@ LIST FILES
 REFRESH '/x'
 REFRESH FUNCTION f
 CLEAR CACHE
-RESET
-SET -v
 SET spark.sql.variable.substitute = true
 RESET headgate.principal.token
 EXECUTE IMMEDIATE 'SET headgate.principal.token = x'
@@ -57,3 +55,18 @@ USE spark_catalog.default
 CALL lake.system.register_table('trusted.stolen', '/x.json')
 CALL IDENTIFIER('lake.system' || '.register_table')('trusted.stolen', '/x.json')
 CREATE TABLE trusted.copied LIKE secret.salaries
+SET spark.sql.caseSensitive = true
+SET spark.sql.warehouse.dir
+SET spark.executor.memory
+SET headgate.principal.token
+SET fs.s3a.access.key = x
+SET PATH = lake.raw
+SET spark.sql.files.maxPartitionBytes = 1
+SET spark.sql.files.maxPartitionBytes = 1kb
+SET spark.sql.broadcastTimeout = 10m
+RESET spark.sql.extensions
+SET `spark.sql.catalog.lake.token-handle`
+DROP FUNCTION nosuch
+DESCRIBE EXTENDED flown
+SELECT lake.system.nosuch(1)
+SELECT a.b.nosuch(1)

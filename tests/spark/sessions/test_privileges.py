@@ -41,6 +41,7 @@ SETUP = (
     "INSERT INTO lake.trusted.delays VALUES ('AA', 1.0)",
     "ALTER TABLE lake.trusted.delays CREATE BRANCH dev",
     *VIEWS,
+    "CREATE TEMPORARY VIEW flown AS SELECT carrier FROM lake.raw.flights",
     "DECLARE VARIABLE m DOUBLE",
     "DECLARE VARIABLE named STRING DEFAULT 'lake.secret.salaries'",
     "CREATE TEMPORARY FUNCTION top_pay() RETURNS DOUBLE RETURN (SELECT max(amount) FROM lake.secret.salaries)",

@@ -11,6 +11,7 @@ from headgate.control.access.single_holders import is_single
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.kernel.operations import AssignmentWords, OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.vocabulary import describe_unknown_action
 from headgate.decision.explain.explain import smallest_fixes
@@ -83,7 +84,8 @@ class ApproveRequest:
         changes = tuple(replace(each, ends=self.ends) for each in missing)
         current = view
         for each in changes:
-            current.require_action("assignment.add", each.resource, role=each.role, subject=each.subject)
+            place = OperationPlace(current.target(each.resource), about=AssignmentWords(each.role, each.subject))
+            current.require_operation("role.assign", {"resource": place})
             current = current.with_changes(each)
         decided = (RequestDecided(self.request, "approved"),) if _is_allowed(current, asked) else ()
         return CommandEffect((*changes, *decided))

@@ -29,6 +29,7 @@ class DropDatabase:
         """Require `database.drop`, and that the database is empty."""
         found = view.target(self.database, "database")
         gone = DeleteResource(found.id).decide(view)
+        _refuse_run(view, "drop databases")
         if view.facts.children[found.id]:
             raise NotEmptyError(f"the database `{found.name}` is not empty; drop its tables, views and volumes first")
         return gone
@@ -124,6 +125,7 @@ class ChangeProperties:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `database.alter`."""
         view.require_operation(self.name, {"database": view.target(self.database, "database")})
+        _refuse_run(view, "change the properties of databases")
         return CommandEffect(())
 
 
@@ -141,6 +143,7 @@ class RenameTable:
         found = view.target(self.table, "table")
         places = {"table": found, "database": view.target(self.database, "database")}
         view.require_operation(self.name, places, type=VIEW if is_view(found) else "table")
+        _refuse_run(view, "rename tables")
         view.new_name(self.table, self.database, self.title)
         change = ResourceRenamed(self.table, self.database, self.title)
         require_no_escalation(view, self.table, change)
@@ -157,12 +160,20 @@ class DropTable:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Require `table.drop`."""
         view.target(self.table, "table")
-        return DeleteResource(self.table).decide(view)
+        gone = DeleteResource(self.table).decide(view)
+        _refuse_run(view, "drop tables")
+        return gone
 
 
 def is_view(resource: Resource) -> bool:
     """Return whether a resource of type `table` is a view."""
     return VIEW in resource.attributes.get(KIND_ATTRIBUTE, ())
+
+
+def _refuse_run(view: CommandContext, act: str) -> None:
+    """Raise `InvalidError` for a run, whatever the access model needs for the operation: it changes only its outputs."""
+    if _pipeline_of(view) is not None:
+        raise InvalidError(f"a run cannot {act}; do it outside of the pipeline")
 
 
 def _pipeline_of(view: CommandContext) -> Resource | None:

@@ -11,7 +11,7 @@ from headgate.control.identity.tokens import token_erasures
 from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.display_names import require_display_name, usable_name_of_user
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
-from headgate.control.kernel.operations import OperationPlace
+from headgate.control.kernel.operations import AssignmentWords, OperationPlace
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.implicit import creator_assignments
 from headgate.facts.changes import (
@@ -57,7 +57,8 @@ class AddPrincipal:
         require_several_holders(model, self.role)
         if model.has_action(f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
-        view.require_action("assignment.add", place.id, role=self.role)
+        about = OperationPlace(place, about=AssignmentWords(self.role))
+        view.require_operation("role.assign", {"resource": about})
         _require_newcomer(view, self.principal)
         return CommandEffect(
             (
@@ -157,7 +158,8 @@ class CreateServicePrincipal:
             resolve_role_model(view, self.role, place)
             require_several_holders(model, self.role)
             after = view.with_changes(added)
-            after.require_action("assignment.add", place.id, role=self.role, subject=self.principal)
+            about = OperationPlace(place, about=AssignmentWords(self.role, self.principal))
+            after.require_operation("role.assign", {"resource": about})
         roles = self._roles(view, model, place)
         given = (RoleAssigned(self.principal, role, id, model.name, view.actor) for id, role in roles.items())
         makes = creator_assignments(view, ResourceId(self.principal), _SERVICE, place.id, model)

@@ -1,7 +1,10 @@
 """Checks of the whole model: actions that no caller can perform, and privilege escalation."""
 
+from collections.abc import Sequence
+
 from headgate.model.check.context import CheckContext, either_of
 from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.model import OperationNeed, is_fixed_verb
 from headgate.model.role_reach import Types
 from headgate.model.vocabulary import ASSIGNMENT
 
@@ -34,20 +37,34 @@ def check_actions(checking: CheckContext) -> None:
 
 
 def check_operations(checking: CheckContext) -> None:
-    """Report restated needs of operations that no caller can meet, because neither a role nor `needs` has the action."""
-    model, known = checking.model, checking.vocabulary
-    for operation, needs in model.operations.items():
+    """Report restated needs of operations that no caller can meet, because neither a role nor `needs` has the action.
+
+    On a resource of any type, a type counts on which the model lets callers do what Headgate's own table needs.
+    """
+    for operation, needs in checking.model.operations.items():
+        own = checking.vocabulary.operations[operation]
         for index, need in enumerate(needs):
-            stated = [verb for verb in need.verbs if "{" not in verb]
-            types = (need.place,) if need.place in known.types else tuple(model.types)
-            actions = [verb if "." in verb else f"{type}.{verb}" for type in types for verb in stated]
-            is_checked = len(stated) == len(need.verbs) and not any(
-                each.startswith(f"{ASSIGNMENT}.") for each in stated
-            )
-            if is_checked and not any(map(model.has_action, actions)):
-                path = ("operations", operation, index, "verb")
-                words = either_of([f"{need.place}.{verb}" if "." not in verb else verb for verb in stated])
-                checking.note(DiagnosticCode.OPERATION_NEVER, path, actions=words, operation=operation)
+            lost = _list_unmet(checking, need, own)
+            if lost:
+                path, actions = ("operations", operation, index, "verb"), either_of(lost[:_SHOWN])
+                checking.note(DiagnosticCode.OPERATION_NEVER, path, actions=actions, operation=operation)
+
+
+def _list_unmet(checking: CheckContext, need: OperationNeed, own: Sequence[OperationNeed]) -> list[str]:
+    """Return an action of the need for each type on which no caller can do it."""
+    if any(map(is_fixed_verb, need.verbs)):
+        return []
+    every = (need.place,) if need.place in checking.vocabulary.types else tuple(checking.model.types)
+    able = {type for type in every if _may_do(checking, type, need.verbs)}
+    if not able:
+        return [f"{need.place}.{need.verbs[0]}"]
+    usual = [each.verbs for each in own if each.place == need.place and not any(map(is_fixed_verb, each.verbs))]
+    expected = [type for type in every if all(_may_do(checking, type, verbs) for verbs in usual)]
+    return [f"{type}.{need.verbs[0]}" for type in expected if type not in able]
+
+
+def _may_do(checking: CheckContext, type: str, verbs: Sequence[str]) -> bool:
+    return any(checking.model.has_action(f"{type}.{verb}") for verb in verbs)
 
 
 def check_discover(checking: CheckContext) -> None:

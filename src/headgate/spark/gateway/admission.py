@@ -15,7 +15,8 @@ from headgate.spark.gateway.policy.plans import MAX_PLAN_BYTES, unpack_plan
 from headgate.spark.gateway.policy.references import References, find_references
 from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.policy.walk import TOO_DEEP, check_request
-from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
+from headgate.spark.gateway.rpcs import CONFIG_RPC, EXECUTE_PLAN, Rpc
+from headgate.spark.gateway.session_settings import drop_refused_settings
 from headgate.spark.gateway.wire_format import parse_message
 
 _STACK: Final = 256 * 1024 * 1024
@@ -29,6 +30,8 @@ class Admitted:
     request: Any
     key: SessionKey
     references: References
+    warnings: tuple[str, ...] = ()
+    """Warnings of what was left out of the request, for the response."""
 
 
 def admit(rpc: Rpc, data: bytes, reader: RequestingCaller, most: int = MAX_PLAN_BYTES) -> Admitted:
@@ -43,6 +46,7 @@ def admit(rpc: Rpc, data: bytes, reader: RequestingCaller, most: int = MAX_PLAN_
             f"the request is not a valid message of `{rpc.name}`; use a PySpark 4.1 client"
         ) from None
     unpack_plan(request, most)
+    warnings = drop_refused_settings(request) if rpc is CONFIG_RPC else ()
     try:
         referring = check_request(request, reader)
     except RecursionError:  # from the rule for the arguments of SQL
@@ -51,7 +55,7 @@ def admit(rpc: Rpc, data: bytes, reader: RequestingCaller, most: int = MAX_PLAN_
     if rpc is EXECUTE_PLAN and not request.operation_id:
         # Without one, Spark would choose an id that the gateway does not know.
         request.operation_id = str(uuid.uuid4())
-    return Admitted(request, key, find_references(referring))
+    return Admitted(request, key, find_references(referring), warnings)
 
 
 def build_inspector(threads: int = 1) -> ThreadPoolExecutor:

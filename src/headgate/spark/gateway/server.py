@@ -40,6 +40,7 @@ from headgate.spark.gateway.rpcs import (
     ANALYZE_PLAN,
     ARTIFACT_STATUS,
     CLONE_SESSION,
+    CONFIG_RPC,
     FETCH_ERROR_DETAILS,
     REATTACH_EXECUTE,
     RELEASE_EXECUTE,
@@ -47,6 +48,7 @@ from headgate.spark.gateway.rpcs import (
     Rpc,
 )
 from headgate.spark.gateway.session_bindings import Binding, Bindings
+from headgate.spark.gateway.session_settings import add_warnings, count_own_settings
 from headgate.spark.gateway.upload_budget import Share, UploadBudget
 from headgate.spark.gateway.uploads import Upload
 from headgate.spark.sql.statements import NOT_READY
@@ -168,6 +170,9 @@ class Gateway:
             return await self._clone(rpc, call, admitted)
         if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
             return await self._release(call, admitted, binding)
+        if rpc is CONFIG_RPC:
+            count_own_settings(admitted.request, binding.own_settings)
+            return add_warnings(await self._send(rpc, call, admitted, binding), admitted.warnings)
         if rpc is ARTIFACT_STATUS:
             async with self._calls.statuses.hold(call.caller.principal):
                 return await self._artifact_statuses(call, admitted, binding)
@@ -273,7 +278,7 @@ class Gateway:
         key = SessionKey(admitted.key.user, request.new_session_id)
         source = self._bindings.find(admitted.key, call.backend)
         return await self._bindings.clone(
-            key, call.credential, call.backend, lambda: self._send(rpc, call, admitted, source)
+            key, call.credential, source, call.backend, lambda: self._send(rpc, call, admitted, source)
         )
 
     async def _operation(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> Operation:

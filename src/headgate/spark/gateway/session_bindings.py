@@ -34,6 +34,8 @@ class Binding:
     streams: bool = False
     """Whether streaming queries were started in the session."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    own_settings: set[str] = field(default_factory=set[str])
+    """The configuration keys of the user's own that were set in the session."""
     checkpoints: SessionCheckpoints = field(default_factory=SessionCheckpoints)
 
 
@@ -64,10 +66,11 @@ class Bindings:
         self,
         key: SessionKey,
         credential: PresentedCredential,
+        source: Binding,
         backend: DriverBackend,
         send: Callable[[], Awaitable[bytes]],
     ) -> bytes:
-        """Send a request that creates a new session, and return the response once that session is signed."""
+        """Send a request that creates a new session from `source`, and return the response once that session is signed."""
         binding = self._binding(key, backend)
         async with binding.lock:
             if self._is_live(binding, backend):
@@ -76,6 +79,7 @@ class Bindings:
                 )
             answer = await send()
             await self._sign(binding, credential, backend)
+            binding.own_settings = set(source.own_settings)
         self._use(binding, credential)
         return answer
 
@@ -155,7 +159,7 @@ class Bindings:
             await self._authority.close(opened.handle)
             raise
         binding.handle, binding.backend, binding.used = opened.handle, backend, self._clock()
-        binding.checkpoints, binding.streams = SessionCheckpoints(), False
+        binding.checkpoints, binding.streams, binding.own_settings = SessionCheckpoints(), False, set()
 
     async def _end(self, binding: Binding) -> None:
         handle, binding.handle = binding.handle, ""

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, Protocol, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from headgate.control.catalog.tables import VIEW
 from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.audit_records import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
 from headgate.control.kernel.names import TYPES, find_by_name
@@ -135,9 +136,7 @@ class PrivilegeChecker:
         if not isinstance(need, RequiredOperation):
             yield need
             return
-        places = {
-            place: OperationName(names, TYPES[min(len(names), len(TYPES)) - 1]) for place, names in need.on.items()
-        }
+        places = {place: OperationName(names, _type_of(place, need.type)) for place, names in need.on.items()}
         removed = need.on[list_places(need.operation)[0]] if need.operation in _REMOVING else None
         for each in self._organization.gate.list_needed_actions(need.operation, places, type=need.type):
             yield RequiredName(action=each.action, object=each.names, is_removed=each.names == removed)
@@ -182,6 +181,14 @@ class PrivilegeChecker:
         if verdict.allowed:
             return None
         return Refusal(verdict.message, verdict.denial or Denial(REFUSED, *_name_need(need)))
+
+
+def _type_of(place: str, created: str) -> str:
+    """Return the type of a resource of an operation by the operation's word for it, whatever its name looks like."""
+    of = "table" if created == VIEW else created
+    if place == "parent":
+        return TYPES[TYPES.index(of) - 1]
+    return of if place == "resource" else place
 
 
 def _name_need(need: RequiredPrivilege) -> tuple[str, str]:

@@ -186,7 +186,7 @@ def _spent(
 
 def _may_read_on(judge: NamesResources, caller: Caller, need: RequiredName, resource: ResourceId) -> bool:
     """Whether the caller may read a renamed resource under its new name; also true if it was not read, or was deleted."""
-    name = judge.full_name(resource) if need.action == _READ else None
+    name = judge.full_name(resource) if need.action == _READ and not need.is_removed else None
     return name is None or judge.refusal(caller, [need.model_copy(update={"object": name})]) is None
 
 

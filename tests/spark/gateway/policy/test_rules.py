@@ -34,7 +34,7 @@ class TestWrites:
             {"table": {"table_name": "lake.`/x`"}},
             {"table": {"table_name": "t"}, "source": "jdbc"},
             {"table": {"table_name": "t"}, "options": {"path": "/x"}},
-            {"table": {"table_name": "t"}, "options": {"branch": "audit"}},
+            {"table": {"table_name": "t"}, "options": {"write.data.path": "audit"}},
         ],
         ids=str,
     )

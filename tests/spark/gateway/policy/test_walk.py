@@ -1,5 +1,6 @@
 """The gateway lets only listed content pass: messages, fields, names, paths, options, keys, schemas."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -213,9 +214,10 @@ class TestConfig:
             "headgate.principal.token",
             "spark.sql.catalog.evil",
             "spark.sql.catalog.lake.token-handle",
-            "spark.sql.variable.substitute",
-            "spark.sql.optimizer.excludedRules",
-            "my.a",
+            "spark.sql.warehouse.dir",
+            "spark.sql.streaming.checkpointLocation",
+            "spark.sql.extensions",
+            "fs.s3a.access.key",
             "SPARK.SQL.SESSION.TIMEZONE",
         ],
     )
@@ -236,9 +238,43 @@ class TestConfig:
         with pytest.raises(RequestRefusedError):
             try_config(get_all={})
 
-    def test_a_read_only_key_cannot_be_changed(self) -> None:
-        with pytest.raises(RequestRefusedError):
-            try_config(unset={"keys": ["spark.sql.session.localRelationCacheThreshold"]})
+    @pytest.mark.parametrize("key", ["my.a", "app.run.date", "run_date"])
+    def test_a_key_of_ones_own_is_read_and_changed(self, key: str) -> None:
+        try_config(set={"pairs": [{"key": key, "value": "x"}]})
+        try_config(get_with_default={"pairs": [{"key": key, "value": "x"}]})
+        try_config(unset={"keys": [key]})
+
+    @pytest.mark.parametrize(
+        ("key", "value", "is_allowed"),
+        [
+            ("spark.sql.files.maxPartitionBytes", "128MB", True),
+            ("spark.sql.files.maxPartitionBytes", "134217728", True),
+            ("spark.sql.files.maxPartitionBytes", "1k", False),
+            ("spark.sql.broadcastTimeout", "600", True),
+            ("spark.sql.broadcastTimeout", "600m", False),
+            ("spark.sql.pivotMaxValues", "10001", False),
+            ("spark.sql.session.timeZone", "x" * 1001, False),
+        ],
+    )
+    def test_a_value_is_in_the_range_of_its_key(self, key: str, value: str, *, is_allowed: bool) -> None:
+        with nullcontext() if is_allowed else pytest.raises(RequestRefusedError, match=key):
+            try_config(set={"pairs": [{"key": key, "value": value}]})
+
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "spark.sql.session.localRelationCacheThreshold",
+            "spark.sql.variable.substitute",
+            "spark.sql.optimizer.excludedRules",
+            "spark.sql.caseSensitive",
+        ],
+    )
+    def test_a_read_only_key_is_read_and_cannot_be_changed(self, key: str) -> None:
+        try_config(get={"keys": [key]})
+        with pytest.raises(RequestRefusedError, match=key):
+            try_config(unset={"keys": [key]})
+        with pytest.raises(RequestRefusedError, match=key):
+            try_config(set={"pairs": [{"key": key, "value": "x"}]})
 
 
 class TestAnalyze:

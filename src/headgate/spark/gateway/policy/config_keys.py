@@ -1,44 +1,72 @@
-"""Allow lists of configuration keys that users may read or change, each with its reason. All other keys are refused."""
+"""Configuration keys that users may read or change, loaded from the resource files of the guard so that both use the same lists.
 
+A key of one's own is a plain word, or begins with `my.` or `app.`: Hadoop reads every key of a session, and knows none of these.
+"""
+
+import re
+from pathlib import Path
 from typing import Final
 
-READABLE: Final = {
-    "spark.connect.session.planCompression.defaultAlgorithm": "the client reads it before it sends a large plan",
-    "spark.connect.session.planCompression.threshold": "the client reads it before it sends a large plan",
-    "spark.python.sql.dataFrameDebugging.enabled": "the client reads it whenever it creates a column",
-    "spark.sql.connect.serverStacktrace.enabled": "the client reads it when it shows an error",
-    "spark.sql.execution.arrow.useLargeVarTypes": "createDataFrame",
-    "spark.sql.execution.pandas.convertToArrowArraySafely": "createDataFrame",
-    "spark.sql.execution.pandas.inferPandasDictAsMap": "createDataFrame",
-    "spark.sql.execution.pythonUDF.arrow.enabled": "the client reads it when a UDF is created, before the UDF is refused",
-    "spark.sql.execution.pythonUDTF.arrow.enabled": "the client reads it when a UDTF is created, before the UDTF is refused",
-    "spark.sql.pyspark.inferNestedDictAsStruct.enabled": "createDataFrame",
-    "spark.sql.pyspark.jvmStacktrace.enabled": "the client reads it when it shows an error",
-    "spark.sql.pyspark.legacy.inferArrayTypeFromFirstElement.enabled": "createDataFrame",
-    "spark.sql.pyspark.legacy.inferMapTypeFromFirstPair.enabled": "createDataFrame",
-    "spark.sql.pyspark.plotting.max_rows": "the client reads it before it plots",
-    "spark.sql.session.localRelationBatchOfChunksSizeBytes": "createDataFrame with many rows",
-    "spark.sql.session.localRelationCacheThreshold": "createDataFrame with many rows",
-    "spark.sql.session.localRelationChunkSizeBytes": "createDataFrame with many rows",
-    "spark.sql.session.localRelationChunkSizeRows": "createDataFrame with many rows",
-}
-"""Keys that the stock client reads by itself."""
+_LISTS: Final = Path(__file__).parents[2] / "guard" / "resources" / "headgate"
+_RANGE: Final = re.compile(r"(\d{1,15})\.\.(\d{1,15})")
+_OWN: Final = re.compile(r"(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\.[A-Za-z0-9_.-]{1,100}")
+"""`SET PATH` is a statement of later Spark versions, which changes how names are resolved."""
+_LONGEST_VALUE: Final = 1000
+"""Characters of a value: the driver keeps it as long as the session."""
+_SIZE: Final = re.compile(r"(\d{1,15})(?:([kmgtp])?b?)?", re.IGNORECASE)
+_UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 
-SETTABLE: Final = {
-    "spark.app.name": "every builder with an application name sets it; Spark Connect ignores it",
-    "spark.sql.adaptive.enabled": "affects how a query runs, not which data it reads",
-    "spark.sql.ansi.enabled": "whether overflows and invalid casts are errors",
-    "spark.sql.autoBroadcastJoinThreshold": "affects how a query runs, not which data it reads",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "size of result batches",
-    "spark.sql.execution.arrow.pyspark.enabled": "many notebooks set it; it has no effect, because Spark Connect always uses Arrow",
-    "spark.sql.execution.arrow.pyspark.selfDestruct.enabled": "toPandas in the client",
-    "spark.sql.execution.pandas.structHandlingMode": "toPandas in the client",
-    "spark.sql.execution.pyspark.binaryAsBytes": "collect in the client",
-    "spark.sql.repl.eagerEval.enabled": "how the client shows a DataFrame",
-    "spark.sql.repl.eagerEval.maxNumRows": "how the client shows a DataFrame",
-    "spark.sql.repl.eagerEval.truncate": "how the client shows a DataFrame",
-    "spark.sql.session.timeZone": "how timestamps are displayed",
-    "spark.sql.shuffle.partitions": "affects how a query runs, not which data it reads",
-    "spark.sql.timestampType": "the type that TIMESTAMP denotes",
-}
-"""Keys that users may change and read in their own session."""
+
+def _read_lines(name: str) -> list[list[str]]:
+    """Return the words of each line of a list; text after `#` is a comment."""
+    lines = (_LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [words for line in lines if (words := line.partition("#")[0].split())]
+
+
+def _read_range(words: list[str]) -> tuple[range, bool] | None:
+    """Return the numbers of a line that a value may have, and whether it may be a size such as `64m`; None for any value."""
+    found = _RANGE.fullmatch(words[0]) if words else None
+    return (range(int(found[1]), int(found[2]) + 1), "bytes" in words) if found else None
+
+
+SETTABLE: Final = {words[0]: _read_range(words[1:]) for words in _read_lines("settings")}
+"""The keys that users may change and read in their own session, each with the numbers that its value may have."""
+_READABLE: Final = frozenset(words[0] for words in _read_lines("readable-settings"))
+_READABLE_BEGINNINGS: Final = tuple(key[:-1] for key in _READABLE if key.endswith("*"))
+
+
+def is_own(key: str) -> bool:
+    """Return whether the key is one of the user's own, which neither Spark nor Hadoop knows."""
+    return _OWN.fullmatch(key) is not None
+
+
+def is_readable(key: str) -> bool:
+    """Return whether users may read the key."""
+    return key in SETTABLE or key in _READABLE or key.startswith(_READABLE_BEGINNINGS) or is_own(key)
+
+
+def describe_refused_key(key: str) -> str | None:
+    """Return why users may not change the key, and what to do; None if they may."""
+    if key in SETTABLE or is_own(key):
+        return None
+    return f"the configuration key `{key}` cannot be changed by users; leave it unchanged, or ask the operator"
+
+
+def describe_refused_value(key: str, value: str) -> str | None:
+    """Return why the key cannot have the value, and what to do; None if it can."""
+    if len(value) > _LONGEST_VALUE:
+        return (
+            f"the value of the configuration key `{key}` has more than {_LONGEST_VALUE} characters; set a shorter one"
+        )
+    bounds = SETTABLE.get(key)
+    if bounds is None or _parse_number(value, is_size=bounds[1]) in bounds[0]:
+        return None
+    least, most = bounds[0].start, bounds[0].stop - 1
+    return f"the value of the configuration key `{key}` is out of range; set a number from {least} to {most}"
+
+
+def _parse_number(value: str, *, is_size: bool) -> int:
+    found = _SIZE.fullmatch(value.strip())
+    if found is None or (found[2] and not is_size):
+        return -1
+    return int(found[1]) * _UNITS[(found[2] or "").lower()]

@@ -23,6 +23,7 @@ FILE_FORMATS: Final = _read_list("file-formats")
 FILE_WRITE: Final = _read_list("file-write-options") - {"path"}
 DATABASE_READ: Final = _read_list("database-options")
 DATABASE_WRITE: Final = _read_list("database-write-options")
+TABLE_FORMATS: Final = _read_list("table-formats")
 TABLE_WRITE: Final = _read_list("write-options")
 TABLE_PROPERTY_OPTIONS: Final = table_properties.TABLE_PROPERTIES
 METADATA_KEYS: Final = _read_list("metadata-keys")

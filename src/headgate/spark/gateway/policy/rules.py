@@ -37,7 +37,7 @@ _TAG: Final = re.compile(r"[^,\s]([^,\r\n]{0,126}[^,\s])?")
 _PLAIN: Final = re.compile(r"\w+")
 _DATABASE: Final = "jdbc"
 _COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_entries", "named_struct", "struct"})
-_WRITE_FORMATS: Final = frozenset({"", "iceberg"})
+_WRITE_FORMATS: Final = frozenset({""}) | options.TABLE_FORMATS
 _RATE: Final = "rate"
 _NOWHERE: Final = "noop"
 """The sink that computes the rows and discards them."""
@@ -236,7 +236,8 @@ def _write_v2(message: Any, _reader: RequestingCaller) -> None:
 def _check_write_format(name: str) -> None:
     if name.lower() not in _WRITE_FORMATS:
         raise RequestRefusedError(
-            f"the table format `{name}` is not allowed: all tables are Iceberg tables; leave the format out"
+            f"the table format `{name}` is not allowed: all tables are Iceberg tables; leave the format out, or name that of its files: "
+            f"{', '.join(sorted(options.TABLE_FORMATS - {'iceberg'}))}"
         )
 
 
@@ -279,18 +280,37 @@ def _tags(message: Any, _reader: RequestingCaller) -> None:
 def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
     def rule(message: Any, _reader: RequestingCaller) -> None:
         for key in keys(message):
-            if key not in config_keys.SETTABLE:
-                raise RequestRefusedError(
-                    f"the configuration key `{key}` cannot be changed by users; leave it unchanged, or ask the operator"
-                )
+            _raise(config_keys.describe_refused_key(key))
 
     return rule
+
+
+def _settable_values(pairs: Callable[[Any], Iterable[tuple[str, str]]]) -> Rule:
+    def rule(message: Any, _reader: RequestingCaller) -> None:
+        for key, value in pairs(message):
+            _raise(config_keys.describe_refused_key(key))
+            _raise(config_keys.describe_refused_value(key, value))
+
+    return rule
+
+
+def _dataflow_graph(message: Any, _reader: RequestingCaller) -> None:
+    """Allow the listed settings only: Spark keeps those of a graph beside those of the session."""
+    for key, value in message.sql_conf.items():
+        if config_keys.is_own(key):
+            raise RequestRefusedError(f"a dataflow graph has no configuration keys of its own; leave `{key[:100]}` out")
+        _raise(config_keys.describe_refused_key(key) or config_keys.describe_refused_value(key, value))
+
+
+def _raise(why: str | None) -> None:
+    if why is not None:
+        raise RequestRefusedError(why)
 
 
 def _readable(keys: Callable[[Any], Iterable[str]]) -> Rule:
     def rule(message: Any, _reader: RequestingCaller) -> None:
         for key in keys(message):
-            if key not in config_keys.READABLE and key not in config_keys.SETTABLE:
+            if not config_keys.is_readable(key):
                 raise RequestRefusedError(
                     f"the configuration key `{key}` cannot be read by users; ask the operator for its value"
                 )
@@ -324,7 +344,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "ConfigRequest.GetOption": _readable(_keys),
     "ConfigRequest.GetWithDefault": _readable(_pair_keys),
     "ConfigRequest.IsModifiable": _readable(_keys),
-    "ConfigRequest.Set": _settable(_pair_keys),
+    "ConfigRequest.Set": _settable_values(lambda message: ((pair.key, pair.value) for pair in message.pairs)),
     "ConfigRequest.Unset": _settable(_keys),
     "CreateTable": _create_table,
     "DataType.StructField": _metadata,
@@ -342,7 +362,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "ListTables": _name("db_name"),
     "LocalRelation": _schema("schema"),
     "MergeIntoTableCommand": _name("target_table_name"),
-    "PipelineCommand.CreateDataflowGraph": _settable(lambda message: message.sql_conf),
+    "PipelineCommand.CreateDataflowGraph": _dataflow_graph,
     "Read": _read,
     "Read.NamedTable": _check_named_table,
     "RecoverPartitions": _name("table_name"),

@@ -12,7 +12,7 @@ from headgate.spark.gateway.policy.schemas import MAX_SCHEMA_BYTES
 
 _SHORT: Final = 2048
 """PySpark limits its `client_type` to this length too."""
-_CONFIG_KEYS: Final = 256
+MAX_SETTINGS: Final = 256
 _ANY_REQUEST: Final = "Request"
 
 _LENGTHS: Final[Mapping[str, int]] = {
@@ -42,14 +42,14 @@ _LENGTHS: Final[Mapping[str, int]] = {
 }
 """Field -> the limit of characters of each of its texts. `Request` is the outermost message of every call."""
 _COUNTS: Final[Mapping[str, int]] = {
-    "Get.keys": _CONFIG_KEYS,
-    "GetOption.keys": _CONFIG_KEYS,
-    "GetWithDefault.pairs": _CONFIG_KEYS,
-    "IsModifiable.keys": _CONFIG_KEYS,
+    "Get.keys": MAX_SETTINGS,
+    "GetOption.keys": MAX_SETTINGS,
+    "GetWithDefault.pairs": MAX_SETTINGS,
+    "IsModifiable.keys": MAX_SETTINGS,
     "Request.names": MAX_ARTIFACTS,
     "Request.tags": 64,
-    "Set.pairs": _CONFIG_KEYS,
-    "Unset.keys": _CONFIG_KEYS,
+    "Set.pairs": MAX_SETTINGS,
+    "Unset.keys": MAX_SETTINGS,
 }
 """Repeated field -> the limit of its values."""
 

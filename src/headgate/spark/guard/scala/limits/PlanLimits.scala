@@ -57,7 +57,9 @@ object PlanLimits {
     private def requireShuffles(plan: LogicalPlan): Unit = plan match {
       case SetCommand(Some((Shuffles.key, value))) => value.flatMap(_.trim.toIntOption).foreach(requireFew)
       case _: SetCommand | _: ResetCommand =>
-      case _ => requireFew(session.sessionState.conf.getConf(Shuffles))
+      case _ =>
+        val settings = session.sessionState.conf
+        requireFew(math.max(settings.getConf(Shuffles), settings.numShufflePartitions)) // the latter has other keys besides
     }
 
     private def requireFew(partitions: Int): Unit =

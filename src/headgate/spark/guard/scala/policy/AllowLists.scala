@@ -15,9 +15,6 @@ object AllowLists {
 
   val tableFunctions: Set[String] = of("table-functions")
 
-  /** Configuration keys that SQL may read, set and reset. */
-  val settings: Set[String] = of("settings")
-
   /** Keys of a column's metadata that Spark reads. */
   val metadataKeys: Set[String] = of("metadata-keys")
 

@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import io.headgate.guard.connections.Connections
 import io.headgate.guard.files.Writes
 import io.headgate.guard.memory.SessionMemory
+import io.headgate.guard.settings.SettingKeys
 import io.headgate.guard.streams.Streams
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.FunctionIdentifier
@@ -40,9 +41,10 @@ final class NodeRestrictions(session: SparkSession) {
     case function: CreateSQLFunctionCommand =>
       named(function.name.funcName)
       SessionMemory.require(session)
+    case function: DropFunction if !function.ifExists => onlyTemporary()
     case function: DropFunctionCommand if !function.isTemp => onlyTemporary()
-    case set: SetCommand => setting(set.kv.map(_._1))
-    case reset: ResetCommand => setting(reset.config)
+    case set: SetCommand => SettingKeys.check(session, set)
+    case reset: ResetCommand => SettingKeys.check(reset)
     case set: SetTableProperties => settable(set.properties)
     case set: SetViewProperties => settable(set.properties)
     case set: SetNamespaceProperties => settable(set.properties)
@@ -58,8 +60,8 @@ final class NodeRestrictions(session: SparkSession) {
     case write: AppendData => options(write.writeOptions)
     case write: OverwriteByExpression => options(write.writeOptions)
     case write: OverwritePartitionsDynamic => options(write.writeOptions)
-    case call: UnresolvedFunction => function(call.nameParts)
-    case call: UnresolvedTableValuedFunction => tableFunction(call.name)
+    case call: UnresolvedFunction => if (call.isInternal || !isUnknown(call.nameParts)) function(call.nameParts)
+    case call: UnresolvedTableValuedFunction => if (!isUnknown(call.name)) tableFunction(call.name)
     case call: UnresolvedGenerator => function(Seq(call.name.funcName))
     case call: StaticInvoke => sparkOwn(call)
     case _ =>
@@ -107,9 +109,6 @@ final class NodeRestrictions(session: SparkSession) {
 
   private def onlyTemporary(): Nothing = Refusal.because("permanent functions cannot be created or dropped: Headgate allows only temporary functions of the session; use CREATE TEMPORARY FUNCTION or DROP TEMPORARY FUNCTION")
 
-  private def setting(key: Option[String]): Unit =
-    if (!key.exists(AllowLists.settings)) Refusal.because("SET or RESET names no setting that can be read or changed in SQL; name an allowed one, such as `spark.sql.session.timeZone`")
-
   /**
    * Refuse a function that is not on the list. Refuse a function that the session has registered under a built-in name, too: it
    * is code without a review.
@@ -123,6 +122,17 @@ final class NodeRestrictions(session: SparkSession) {
       if (registered.exists(info => !builtIn.exists(_.getClassName == info.getClassName)))
         Refusal.because(s"the function `${name.last}` is refused: the session has registered user code under this built-in name; drop it with DROP TEMPORARY FUNCTION")
     }
+  }
+
+  /**
+   * Whether no registry has a function of this name, so that Spark says that it cannot find it. A function of a catalog stays
+   * refused by the class of its call. Spark looks up internal calls elsewhere.
+   */
+  private def isUnknown(name: Seq[String]): Boolean = {
+    val id = FunctionIdentifier(name.last.toLowerCase(Locale.ROOT))
+    val functions = Seq(session.sessionState.functionRegistry, FunctionRegistry.builtin)
+    val tableFunctions = Seq(session.sessionState.tableFunctionRegistry, TableFunctionRegistry.builtin)
+    name.size == 1 && !(functions ++ tableFunctions).exists(_.functionExists(id))
   }
 
   private def tableFunction(name: Seq[String]): Unit = {

@@ -4,6 +4,7 @@ import io.headgate.guard.connections.Connections
 import io.headgate.guard.files.{Paths, Writes}
 import io.headgate.guard.streams.Streams
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.expressions.VariableReference
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -57,6 +58,9 @@ final class RequiredPrivileges(session: SparkSession) {
     case set: SetCatalogCommand => RequiredPrivilege.of("describe", Namespace(ObjectNames.governed(Seq(set.catalogName))))
     case set: SetNamespaceCommand => RequiredPrivilege.of("describe", Namespace(names.inCatalog(set.namespace)))
     case named: UnresolvedTableOrView => bare(named)
+    case describe: DescribeTableCommand if !describe.isExtended && describe.partitionSpec.isEmpty => sessionView(plan, describe.table)
+    case show: ShowColumnsCommand => sessionView(plan, show.tableName)
+    case show: ShowTablePropertiesCommand => sessionView(plan, show.table)
     case call: Call => Procedures.needs(call, names)
     case describe: DescribeProcedureCommand => targets.of(describe.child).toSeq.flatMap(described(describe, _))
     case _ => Refusal.node(plan)
@@ -69,6 +73,11 @@ final class RequiredPrivileges(session: SparkSession) {
    */
   private def bare(named: UnresolvedTableOrView): Seq[RequiredPrivilege] =
     if (named.commandName == RequiredPrivileges.Columns) targets.of(named).toSeq.flatMap(RequiredPrivilege.of("describe", _)) else Nil
+
+  /** Return the privileges of a statement about the columns of a temporary view: those of the view, as for a query of it. */
+  private def sessionView(plan: LogicalPlan, name: TableIdentifier): Seq[RequiredPrivilege] =
+    session.sessionState.catalog.getRawTempView(name.table).filter(_ => name.database.isEmpty && name.catalog.isEmpty)
+      .fold[Seq[RequiredPrivilege]](Refusal.node(plan))(view => RetainedRelations.ofView(view.tableMeta))
 
   /** Return the privileges of nodes whose effect on their target depends on more than their class. */
   private def special(plan: LogicalPlan, target: Target): Seq[RequiredPrivilege] = plan match {

@@ -32,6 +32,9 @@ object RetainedRelations {
     case _ => Refusal.node(plan)
   }
 
+  /** Return the privileges that a temporary view requires, from its definition. */
+  def ofView(view: CatalogTable): Seq[RequiredPrivilege] = found(view)
+
   /** Return the privileges that creating a checkpoint required, if these rows are one. */
   def of(rows: LogicalRDD): Option[Set[RequiredPrivilege]] = Option(known.get(rows.rdd))
 

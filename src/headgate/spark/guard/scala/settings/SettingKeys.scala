@@ -1,0 +1,66 @@
+package io.headgate.guard.settings
+
+import scala.util.Try
+
+import io.headgate.guard.policy.{AllowLists, Refusal}
+import org.apache.spark.network.util.JavaUtils
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.command.{ResetCommand, SetCommand}
+
+/**
+ * The configuration keys that SQL may read, set and reset: those of `settings.txt`, and keys of one's own. A key of one's own is a
+ * plain word, or begins with `my.` or `app.`: Hadoop reads every key of a session, and knows none of these.
+ */
+object SettingKeys {
+  private final case class Range(least: Long, most: Long, isSize: Boolean) {
+    def has(value: String): Boolean = number(value).exists(each => least <= each && each <= most)
+
+    private def number(value: String): Option[Long] =
+      Try(value.trim.toLong).orElse(if (isSize) Try(JavaUtils.byteStringAsBytes(value)) else Try(throw new NumberFormatException(value))).toOption
+  }
+
+  private val LongestValue = 1000
+  private val MostOwn = 100
+  private val Bounds = "(\\d+)\\.\\.(\\d+)".r
+  /** `SET PATH` is a statement of later Spark versions, which changes how names are resolved. */
+  private val Own = "(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\\.[A-Za-z0-9_.-]{1,100}".r
+  private val Unchangeable = "cannot be changed by users; leave it unchanged, or ask the operator"
+
+  private val settable: Map[String, Option[Range]] = AllowLists.lines("settings").map(_.split("\\s+").toSeq).map {
+    case Seq(key) => key -> None
+    case Seq(key, Bounds(least, most), unit @ _*) => key -> Some(Range(least.toLong, most.toLong, unit.contains("bytes")))
+    case line => throw new IllegalStateException(s"the list of settings in Headgate's own files is damaged at `${line.mkString(" ")}`; install Headgate again")
+  }.toMap
+
+  private val readable: Set[String] = AllowLists.of("readable-settings")
+  private val readableBeginnings = readable.filter(_.endsWith("*")).map(_.dropRight(1))
+
+  def isOwn(key: String): Boolean = Own.matches(key)
+
+  def isReadable(key: String): Boolean =
+    settable.contains(key) || readable(key) || readableBeginnings.exists(key.startsWith) || isOwn(key)
+
+  def isSettable(key: String): Boolean = settable.contains(key) || isOwn(key)
+
+  /** Refuse a SET that reads a hidden key, changes another than a settable one, or sets a value out of its range. */
+  def check(session: SparkSession, set: SetCommand): Unit = set.kv match {
+    case Some((key, None)) if isReadable(key) =>
+    case Some((key, Some(value))) if isSettable(key) =>
+      settable.getOrElse(key, None).filterNot(_.has(value)).foreach { range =>
+        Refusal.because(s"the value of the configuration key `$key` is out of range; set a number from ${range.least} to ${range.most}")
+      }
+      if (value.length > LongestValue) Refusal.because(s"the value of the configuration key `$key` has more than $LongestValue characters; set a shorter one")
+      if (isOwn(key) && own(session, key) > MostOwn) Refusal.because(s"the session has more than $MostOwn configuration keys of its own; begin a new session, or use fewer keys")
+    case Some((key, Some(_))) => Refusal.because(s"the configuration key `$key` $Unchangeable")
+    case Some((key, None)) => Refusal.because(s"the configuration key `$key` cannot be read by users; ask the operator for its value")
+    case None => Refusal.because("the statement contains a SET of all settings; run SET alone")
+  }
+
+  def check(reset: ResetCommand): Unit = reset.config match {
+    case Some(key) if isSettable(key) =>
+    case Some(key) => Refusal.because(s"the configuration key `$key` $Unchangeable")
+    case None => Refusal.because("the statement contains a RESET of all settings; run RESET alone")
+  }
+
+  private def own(session: SparkSession, added: String): Int = (session.conf.getAll.keySet.filter(isOwn) + added).size
+}
