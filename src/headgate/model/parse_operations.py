@@ -4,13 +4,17 @@ from collections.abc import Mapping
 
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import choose_from
+from headgate.model.known_actions import find_action
 from headgate.model.model import OperationNeed, is_fixed_verb
 from headgate.model.reader import Reader, Value
-from headgate.model.suggestions import for_verb, quoted
+from headgate.model.suggestions import quoted
 from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_parser import ListNode, Node, ScalarNode
 
 _EXAMPLE = "table.rename: [{on: table, verb: drop}, {on: database, verb: 'create_{type}'}]"
+
+_MOST = 20
+"""The most needs of an operation, and the most verbs of a need: the time of a check grows with them."""
 
 Row = tuple[OperationNeed, ...]
 
@@ -31,6 +35,8 @@ def read_operations(read: Reader, value: Value, vocabulary: Vocabulary) -> Mappi
 def _read_row(read: Reader, operation: ScalarNode, body: Node, vocabulary: Vocabulary) -> Row:
     if isinstance(body, ListNode) and not body.values:
         read.report.add(DiagnosticCode.EMPTY_LIST, body, key=operation.value)
+        return ()
+    if _has_too_many(read, body, operation.value):
         return ()
     own = vocabulary.operations[operation.value]
     found = tuple(_read_need(read, each, own, vocabulary) for each in read.items(body))
@@ -56,10 +62,20 @@ def _read_need(read: Reader, row: Node, own: Row, vocabulary: Vocabulary) -> Ope
     places = tuple(dict.fromkeys(need.place for need in own))
     place = read.known_name(fields.get("on"), places, DiagnosticCode.UNKNOWN_OPERATION_PLACE)
     stated = fields.get("verb")
-    verbs = read.non_empty_list(fields, "verb") if isinstance(stated, ListNode) else read.word_or_words(stated)
+    if _has_too_many(read, stated, "verb"):
+        return OperationNeed(place, ())
+    verbs = read.non_empty_list(fields, "verb") if isinstance(stated, ListNode) else read.word(stated)
     for verb in verbs if place else ():
         _check_verb(read, verb, place, own, vocabulary)
     return OperationNeed(place, tuple(verb.value for verb in verbs))
+
+
+def _has_too_many(read: Reader, value: Value, key: str) -> bool:
+    """Report a list with more values than a check has time for."""
+    count = len(value.values) if isinstance(value, ListNode) else 0
+    if value is not None and count > _MOST:
+        read.report.add(DiagnosticCode.TOO_MANY_ENTRIES, value, key=key, count=str(count), most=str(_MOST))
+    return count > _MOST
 
 
 def _check_verb(read: Reader, verb: ScalarNode, place: str, own: Row, vocabulary: Vocabulary) -> None:
@@ -71,9 +87,7 @@ def _check_verb(read: Reader, verb: ScalarNode, place: str, own: Row, vocabulary
             otherwise = choose_from(fixed) or "write a verb of the type alone"
             read.report.add(DiagnosticCode.UNKNOWN_TEXT, verb, otherwise, word=word)
     elif place in vocabulary.types:
-        if f"{place}.{word}" not in vocabulary:
-            action, verbs = f"{place}.{word}", for_verb(vocabulary, place)
-            read.report.unknown(DiagnosticCode.UNKNOWN_ACTION, verb, action, (), otherwise=verbs)
+        find_action(read, vocabulary, verb, place, word)
     else:
         verbs = sorted({action.partition(".")[2] for action in vocabulary})
         if word not in verbs:

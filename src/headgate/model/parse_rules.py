@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from headgate.model.diagnostic_codes import DiagnosticCode
-from headgate.model.diagnostics import most_similar
+from headgate.model.known_actions import find_action
 from headgate.model.model import (
     AssignRule,
     BridgeGrant,
@@ -26,7 +26,7 @@ from headgate.model.model import (
 from headgate.model.parse_conditions import is_above_parent, read_when, report_above_parent
 from headgate.model.parse_operations import read_operations
 from headgate.model.reader import Reader, Value
-from headgate.model.suggestions import for_type, for_verb
+from headgate.model.suggestions import for_type
 from headgate.model.vocabulary import ASSIGNMENT, Vocabulary
 from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
@@ -36,8 +36,6 @@ SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
 VERBS = ("add", "remove", "change")
 """The operations on an assignment."""
 
-_NEAR_VERB = 0.8
-"""The similarity from which a verb counts as a misspelling: `delete` is not meant to be `delete_rows`."""
 
 _PLACES = "write `self`, `parent`, `self.RELATION`, `parent.RELATION` or `with.PARAMETER`"
 _PARAMETER = re.compile(r"with\.(\w+)")
@@ -184,15 +182,7 @@ class RuleParser:
         return ""
 
     def _known_action(self, at: ScalarNode, type: str, verb: str) -> str:
-        """Return the action; empty if the type has no such verb, with its verbs in the report."""
-        name, verbs = f"{type}.{verb}", [each.partition(".")[2] for each in self.vocabulary.of(type)]
-        if name in self.vocabulary:
-            return name
-        near = most_similar(verb, verbs, _NEAR_VERB)
-        meant = {name: f"{type}.{near}"} if near else {}
-        otherwise = for_verb(self.vocabulary, type)
-        self.read.report.unknown(DiagnosticCode.UNKNOWN_ACTION, at, name, (), other_words=meant, otherwise=otherwise)
-        return ""
+        return find_action(self.read, self.vocabulary, at, type, verb)
 
     def _alternative(self, action: str, value: Node) -> Requirement:
         fields = self.read.fields(value, (), ("when", "roles", "each"))

@@ -4,10 +4,10 @@ A key of one's own is a plain word, or begins with `my.` or `app.`: Hadoop reads
 """
 
 import re
-from pathlib import Path
 from typing import Final
 
-_LISTS: Final = Path(__file__).parents[2] / "guard" / "resources" / "headgate"
+from headgate.spark.gateway.policy.guard_lists import read_entries, read_lines
+
 _RANGE: Final = re.compile(r"(\d{1,15})\.\.(\d{1,15})")
 _OWN: Final = re.compile(r"(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\.[A-Za-z0-9_.-]{1,100}")
 """`SET PATH` is a statement of later Spark versions, which changes how names are resolved."""
@@ -17,21 +17,15 @@ _SIZE: Final = re.compile(r"(\d{1,15})(?:([kmgtp])?b?)?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 
 
-def _read_lines(name: str) -> list[list[str]]:
-    """Return the words of each line of a list; text after `#` is a comment."""
-    lines = (_LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    return [words for line in lines if (words := line.partition("#")[0].split())]
-
-
 def _read_range(words: list[str]) -> tuple[range, bool] | None:
     """Return the numbers of a line that a value may have, and whether it may be a size such as `64m`; None for any value."""
     found = _RANGE.fullmatch(words[0]) if words else None
     return (range(int(found[1]), int(found[2]) + 1), "bytes" in words) if found else None
 
 
-SETTABLE: Final = {words[0]: _read_range(words[1:]) for words in _read_lines("settings")}
+SETTABLE: Final = {words[0]: _read_range(words[1:]) for words in read_lines("settings")}
 """The keys that users may change and read in their own session, each with the numbers that its value may have."""
-_READABLE: Final = frozenset(words[0] for words in _read_lines("readable-settings"))
+_READABLE: Final = read_entries("readable-settings")
 _READABLE_BEGINNINGS: Final = tuple(key[:-1] for key in _READABLE if key.endswith("*"))
 
 

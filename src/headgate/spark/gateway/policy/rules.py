@@ -277,21 +277,14 @@ def _tags(message: Any, _reader: RequestingCaller) -> None:
             )
 
 
-def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
-    def rule(message: Any, _reader: RequestingCaller) -> None:
-        for key in keys(message):
-            _raise(config_keys.describe_refused_key(key))
-
-    return rule
+def _unset(message: Any, _reader: RequestingCaller) -> None:
+    for key in message.keys:
+        _raise(config_keys.describe_refused_key(key))
 
 
-def _settable_values(pairs: Callable[[Any], Iterable[tuple[str, str]]]) -> Rule:
-    def rule(message: Any, _reader: RequestingCaller) -> None:
-        for key, value in pairs(message):
-            _raise(config_keys.describe_refused_key(key))
-            _raise(config_keys.describe_refused_value(key, value))
-
-    return rule
+def _set(message: Any, _reader: RequestingCaller) -> None:
+    for pair in message.pairs:
+        _require_settable(pair.key, pair.value)
 
 
 def _dataflow_graph(message: Any, _reader: RequestingCaller) -> None:
@@ -299,7 +292,11 @@ def _dataflow_graph(message: Any, _reader: RequestingCaller) -> None:
     for key, value in message.sql_conf.items():
         if config_keys.is_own(key):
             raise RequestRefusedError(f"a dataflow graph has no configuration keys of its own; leave `{key[:100]}` out")
-        _raise(config_keys.describe_refused_key(key) or config_keys.describe_refused_value(key, value))
+        _require_settable(key, value)
+
+
+def _require_settable(key: str, value: str) -> None:
+    _raise(config_keys.describe_refused_key(key) or config_keys.describe_refused_value(key, value))
 
 
 def _raise(why: str | None) -> None:
@@ -344,8 +341,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "ConfigRequest.GetOption": _readable(_keys),
     "ConfigRequest.GetWithDefault": _readable(_pair_keys),
     "ConfigRequest.IsModifiable": _readable(_keys),
-    "ConfigRequest.Set": _settable_values(lambda message: ((pair.key, pair.value) for pair in message.pairs)),
-    "ConfigRequest.Unset": _settable(_keys),
+    "ConfigRequest.Set": _set,
+    "ConfigRequest.Unset": _unset,
     "CreateTable": _create_table,
     "DataType.StructField": _metadata,
     "DataType.Unparsed": _schema("data_type_string"),
