@@ -6,7 +6,7 @@ A key of one's own is a plain word, or begins with `my.` or `app.`: Hadoop reads
 import re
 from typing import Final
 
-from headgate.spark.gateway.policy.guard_lists import read_entries, read_lines
+from headgate.spark.gateway.policy.guard_lists import read_first_words, read_lines
 
 _RANGE: Final = re.compile(r"(\d{1,15})\.\.(\d{1,15})")
 _OWN: Final = re.compile(r"(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\.[A-Za-z0-9_.-]{1,100}")
@@ -25,7 +25,7 @@ def _read_range(words: list[str]) -> tuple[range, bool] | None:
 
 SETTABLE: Final = {words[0]: _read_range(words[1:]) for words in read_lines("settings")}
 """The keys that users may change and read in their own session, each with the numbers that its value may have."""
-_READABLE: Final = read_entries("readable-settings")
+_READABLE: Final = read_first_words("readable-settings")
 _READABLE_BEGINNINGS: Final = tuple(key[:-1] for key in _READABLE if key.endswith("*"))
 
 

@@ -12,6 +12,6 @@ def read_lines(name: str) -> list[list[str]]:
     return [words for line in lines if (words := line.partition("#")[0].split())]
 
 
-def read_entries(name: str) -> frozenset[str]:
+def read_first_words(name: str) -> frozenset[str]:
     """Return the first word of each line of a list. The rest of a line is a number range."""
     return frozenset(words[0] for words in read_lines(name))

@@ -3,21 +3,21 @@
 from typing import Final
 
 from headgate.control.catalog import table_properties
-from headgate.spark.gateway.policy.guard_lists import read_entries
+from headgate.spark.gateway.policy.guard_lists import read_first_words
 
-TABLE_READ: Final = read_entries("read-options")
-FILE_READ: Final = read_entries("file-options") - {"path"}
+TABLE_READ: Final = read_first_words("read-options")
+FILE_READ: Final = read_first_words("file-options") - {"path"}
 """Options of a read of files. `path` is excluded: the paths of a read are checked one by one in their own field."""
-FILE_STREAM: Final = FILE_READ | read_entries("stream-options")
+FILE_STREAM: Final = FILE_READ | read_first_words("stream-options")
 """Options of a stream of files: those of a read of files, and those of streams."""
-FILE_FORMATS: Final = read_entries("file-formats")
-FILE_WRITE: Final = read_entries("file-write-options") - {"path"}
-DATABASE_READ: Final = read_entries("database-options")
-DATABASE_WRITE: Final = read_entries("database-write-options")
-TABLE_FORMATS: Final = read_entries("table-formats")
-TABLE_WRITE: Final = read_entries("write-options")
+FILE_FORMATS: Final = read_first_words("file-formats")
+FILE_WRITE: Final = read_first_words("file-write-options") - {"path"}
+DATABASE_READ: Final = read_first_words("database-options")
+DATABASE_WRITE: Final = read_first_words("database-write-options")
+TABLE_FORMATS: Final = read_first_words("table-formats")
+TABLE_WRITE: Final = read_first_words("write-options")
 TABLE_PROPERTY_OPTIONS: Final = table_properties.TABLE_PROPERTIES
-METADATA_KEYS: Final = read_entries("metadata-keys")
+METADATA_KEYS: Final = read_first_words("metadata-keys")
 """Keys of column metadata that Spark interprets and a client may write."""
-RATE_READ: Final = read_entries("rate-options")
+RATE_READ: Final = read_first_words("rate-options")
 """Options of the `rate` source of a stream, which reads no data and generates numbers."""
