@@ -204,7 +204,6 @@ REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda spark: spark.readStream.format("text").load("/etc").schema,
         "a streaming query cannot read the format `text`",
     ),
-    "the cache of all sessions": (lambda spark: spark.catalog.clearCache(), "all sessions share the cached data"),
     "rows to keep": (lambda spark: spark.table(SALARIES).localCheckpoint(), "may not do that"),
     "rows to cache": (lambda spark: spark.table(SALARIES).persist(), "may not do that"),
     "a plan": (lambda spark: spark.table(SALARIES).explain(), "may not do that"),

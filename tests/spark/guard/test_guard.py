@@ -169,7 +169,6 @@ class TestWrites:
 FORBIDDEN = (
     "SET spark.sql.catalog.evil = org.apache.iceberg.spark.SparkCatalog",
     "SET headgate.principal.token = x",
-    "CLEAR CACHE",
     "CREATE TABLE lake.trusted.ext (a INT) LOCATION '/tmp/x'",
     "CREATE TABLE lake.trusted.ext (a INT) TBLPROPERTIES ('write.data.path' = '/tmp/x')",
     "CREATE TABLE lake.trusted.ext (a INT) OPTIONS (path '/tmp/x')",

@@ -1,9 +1,11 @@
 """Streams: the privileges of a streaming query, its permitted sources and sinks, and its end after a revoke."""
 
+import io
 import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,30 @@ class TestSinks:
 
         assert list(folder.iterdir()) == []
         assert f"path.checkpoint file:{folder}/mine" in lake.decisions.names()
+
+    def test_a_stream_is_explained_without_the_folder_of_its_state(self, lake: DriverHarness) -> None:
+        rows = lake.session(ADMIN).readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+        query = rows.groupBy("value").count().writeStream.outputMode("complete").format("noop").start()
+        query.processAllAvailable()
+        printed = io.StringIO()
+
+        with redirect_stdout(printed):
+            query.explain(extended=True)
+        query.stop()
+
+        assert "StateStoreSave" in printed.getvalue()
+        assert "checkpoint = <hidden>" in printed.getvalue()
+        assert "file:" not in printed.getvalue()
+
+    def test_the_plan_of_a_stream_needs_the_right_to_read(self, lake: DriverHarness) -> None:
+        lake.decisions.rule = lambda *_: True
+        rows = lake.session(READER).readStream.table("lake.raw.flights")
+        query = rows.writeStream.format("noop").trigger(processingTime="1 hour").start()
+        query.processAllAvailable()
+        lake.decisions.rule = lambda *_: False
+
+        refused(query.explain)
+        query.stop()
 
     def test_a_stream_into_the_console_is_refused(self, lake: DriverHarness) -> None:
         refused(lambda: flights(lake.session(ADMIN)).writeStream.format("console").start())

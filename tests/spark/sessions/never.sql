@@ -33,7 +33,6 @@ LIST JARS
 LIST FILES
 REFRESH '/x'
 REFRESH FUNCTION f
-CLEAR CACHE
 SET spark.sql.variable.substitute = true
 RESET headgate.principal.token
 EXECUTE IMMEDIATE 'SET headgate.principal.token = x'
@@ -67,6 +66,5 @@ SET spark.sql.broadcastTimeout = 10m
 RESET spark.sql.extensions
 SET `spark.sql.catalog.lake.token-handle`
 DROP FUNCTION nosuch
-DESCRIBE EXTENDED flown
 SELECT lake.system.nosuch(1)
 SELECT a.b.nosuch(1)

@@ -135,7 +135,8 @@ class TestStreams:
         "fields",
         [
             {},
-            {"format": "console"},
+            {"format": "console", "options": {"path": "/x"}},
+            {"format": "console", "path": "/x"},
             {"format": "parquet", "path": "/x"},
             {"format": "kafka", "options": {"topic": "x"}},
             {"format": "memory", "query_name": "../x"},
@@ -164,6 +165,16 @@ class TestStreams:
 
 
 class TestRewrites:
+    def test_clearing_the_cache_becomes_sql(self) -> None:
+        assert try_relation(catalog={"clear_cache": {}}).plan.root.sql.query == "CLEAR CACHE"
+
+    def test_a_stream_to_the_console_is_discarded(self) -> None:
+        start = {"input": a_range(), "format": "Console", "options": {"truncate": "false", "numRows": "5"}}
+
+        started = try_command(write_stream_operation_start=start).plan.command.write_stream_operation_start
+
+        assert (started.format, dict(started.options)) == ("noop", {})
+
     def test_setting_the_current_catalog_or_database_becomes_sql(self) -> None:
         database = try_relation(catalog={"set_current_database": {"db_name": "lake.`se``cret`"}})
         catalog = try_relation(catalog={"set_current_catalog": {"catalog_name": "lake"}})

@@ -109,7 +109,6 @@ class TestTextsOutsideOfAPlan:
 REFUSED_RELATIONS = {
     "user code": relations.Relation(map_partitions=relations.MapPartitions(input=a_range())),
     "user code per group": relations.Relation(group_map=relations.GroupMap(input=a_range())),
-    "the cache of all sessions": relations.Relation(catalog={"clear_cache": {}}),
     "a refresh by path": relations.Relation(catalog={"refresh_by_path": {"path": "/x"}}),
     "a table at a path": relations.Relation(catalog={"create_table": {"table_name": "t", "path": "/x"}}),
     "the columns of a path": relations.Relation(catalog={"list_columns": {"table_name": "lake.`/warehouse/secret`"}}),

@@ -12,7 +12,9 @@ _PIPELINE = (
 _LISTENERS = "a listener on the server is user code, which Headgate does not run; read `lastProgress` of the streaming query instead"
 _PLACE = "Headgate chooses where a table is stored; leave `path` and `options` out"
 _USE = "Headgate allows the change of the current catalog or database only in SQL; use `USE` or `SET CATALOG` instead"
-_CACHE = "all sessions share the cached data; use `uncacheTable` for single tables instead"
+_CACHE = (
+    "all sessions share the cached data; use the SQL statement `CLEAR CACHE`, which clears what your session has cached"
+)
 _OPAQUE = "Headgate cannot check what an extension contains; use a PySpark 4.1 client without extensions"
 _RESOURCES = "the operator manages the resources of the cluster; leave resource requests and profiles out"
 _JVM = "only Scala and Java clients send it; use a PySpark 4.1 client"

@@ -19,5 +19,7 @@ TABLE_WRITE: Final = read_first_words("write-options")
 TABLE_PROPERTY_OPTIONS: Final = table_properties.TABLE_PROPERTIES
 METADATA_KEYS: Final = read_first_words("metadata-keys")
 """Keys of column metadata that Spark interprets and a client may write."""
+RATE_BATCH_READ: Final = read_first_words("rate-batch-options")
+"""Options of the `rate-micro-batch` source of a stream, which generates a number of rows in each batch."""
 RATE_READ: Final = read_first_words("rate-options")
 """Options of the `rate` source of a stream, which reads no data and generates numbers."""

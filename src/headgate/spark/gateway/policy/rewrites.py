@@ -46,6 +46,11 @@ def _use_catalog(catalog: Any) -> Any:
     return _sql("SET CATALOG", catalog.set_current_catalog.catalog_name)
 
 
+def _clear_cache(_: Any) -> Any:
+    """Return the SQL statement `CLEAR CACHE`, for which the guard clears what the session has cached, and not all sessions."""
+    return relations.SQL(query="CLEAR CACHE")
+
+
 def _sql(command: str, name: str) -> Any:
     return relations.SQL(query=f"{command} {require_name(name)}")
 
@@ -65,6 +70,7 @@ def _is_name(text: str) -> bool:
 
 _LOOKUPS: Final = frozenset({"get_table", "list_columns", "table_exists"})
 _CATALOG_CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "clear_cache": _clear_cache,
     "set_current_catalog": _use_catalog,
     "set_current_database": _use_database,
 }
@@ -91,6 +97,15 @@ def _name_written_table(command: Any) -> None:
     command.write_operation_v2.CopyFrom(named)
 
 
+def _discard_console(start: Any) -> None:
+    """Replace the sink `console`, which would print rows into the log of the driver, by `noop`."""
+    if start.format.lower() == "console":
+        start.format = "noop"
+        for key in [key for key in start.options if key.lower() in _CONSOLE_OPTIONS]:
+            del start.options[key]
+
+
+_CONSOLE_OPTIONS: Final = frozenset({"numrows", "truncate"})
 _WRITTEN: Final = frozenset({"input", "mode", "options", "path", "source"})
 """Fields without the layout of a new table: the table exists already."""
 _MODES: Final[Mapping[int, Any]] = {
@@ -103,5 +118,6 @@ REWRITES: Final[Mapping[str, Callable[[Any], None]]] = {
     "ChunkedCachedLocalRelation": name_cached_rows,
     "Command": _name_written_table,
     "Relation": _rewrite_relation,
+    "WriteStreamOperationStart": _discard_console,
 }
 """Message type -> the function that rewrites such messages in place. It raises `RequestRefusedError`."""

@@ -11,18 +11,23 @@ _QUERY_NAME: Final = re.compile(r"[A-Za-z0-9_]{0,64}")
 """The allowed names of streaming queries: Spark creates a folder and a temporary view of that name."""
 _TABLE_SINKS: Final = frozenset({"", "iceberg"})
 _OTHER_SINKS: Final = frozenset({"memory", "noop"})
+_GENERATED: Final = {"rate": options.RATE_READ, "rate-micro-batch": options.RATE_BATCH_READ}
+"""The sources that generate their rows, each with its options."""
 _CHECKPOINT: Final = "checkpointlocation"
 
 
 def check_stream_source(source: Any) -> None:
     """Raise `RequestRefusedError` unless the source generates its rows itself: other streams read tables by name."""
-    if source.format != "rate":
+    allowed = _GENERATED.get(source.format)
+    if allowed is None:
         raise RequestRefusedError(
             f"a streaming query cannot read the format `{source.format}`; read a table with `readStream.table`, or use `rate`"
         )
     if source.paths or source.schema:
-        raise RequestRefusedError("the streaming read of the format `rate` has a path or schema; leave both out")
-    check_options(source.options, options.RATE_READ, "the option `{}` of the `rate` source")
+        raise RequestRefusedError(
+            f"the streaming read of the format `{source.format}` has a path or schema; leave both out"
+        )
+    check_options(source.options, allowed, f"the option `{{}}` of the `{source.format}` source")
 
 
 def check_stream_sink(start: Any) -> str | None:
@@ -43,7 +48,7 @@ def check_stream_sink(start: Any) -> str | None:
             )
     elif sink not in _OTHER_SINKS:
         raise RequestRefusedError(
-            "the streaming query writes to a sink that is not allowed; use `toTable`, or the format `memory` or `noop`"
+            "the streaming query writes to a sink that is not allowed; use `toTable`, or the format `memory`, `noop` or `console`, which shows nothing here"
         )
     places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
     if len(places) > 1:

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{CountMinSketchAgg, ThetaSketchAgg, ThetaUnionAgg}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.catalyst.expressions.url.ParseUrlEvaluator
+import org.apache.spark.sql.catalyst.expressions.xml.{XPathEvaluator, XPathExtract}
 import org.apache.spark.sql.catalyst.util.{ArrayData, TypeUtils}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
@@ -62,6 +63,9 @@ object SizeRules {
     case _: Levenshtein => Some(slow)
     case _: ParseUrl => Some(key(2))
     case Invoke(Literal(_, ObjectType(kind)), _, _, _, _, _, _, _) if kind == classOf[ParseUrlEvaluator] => Some(key(3))
+    case _: XPathExtract => Some((_, values) => XPathCost.require(values(0), values(1)))
+    case Invoke(Literal(evaluator: XPathEvaluator with Product, _), _, _, _, _, _, _, _) =>
+      Some((_, values) => XPathCost.require(values(1), evaluator.productElement(0)))
     case _: RLike | _: Like | _: MultiLikeBase | _: RegExpReplace | _: RegExpExtractBase | _: StringSplit | _: StringToMap => Some(free)
     case _ => None
   }

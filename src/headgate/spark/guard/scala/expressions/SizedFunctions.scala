@@ -78,6 +78,7 @@ final class LimitedCalls(unfolds: Boolean) extends Rule[LogicalPlan] {
   private def limited(expression: Expression): Expression = expression match {
     case SizedCall(call) if unfolds && SizeRules.isReplacedByLimited(call) => unfolded(call)
     case call if SizeRules.isReplacedByLimited(call) => if (unfolds) unfolded(call) else SizedCall(call.mapChildren(limited))
+    case tried: TriedCall => tried.mapChildren(limited)
     case own: GuardExpression => expression.mapChildren(_.mapChildren(limited))
     case other =>
       val inner = other.mapChildren(limited)

@@ -10,6 +10,7 @@ import io.headgate.guard.policy.RetainedRelations
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.execution.{LogicalRDD, UnionLoopExec}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
 /**
  * Limits of the levels of recursive queries. Spark keeps the rows of all levels in the driver until the last is computed, often
@@ -35,6 +36,7 @@ object RecursionLimit {
       if (!DriverThreads.isRunning(operation)) throw new LimitExceeded("the statement of the recursive query was cancelled or has finished; run it again", LimitExceeded.Ended)
       PlanMemory.add(operation, request, Level + before(loop, plan).map(_.iterator.map(Sizes.of).sum).sum)
     }
+    plan.collectWithSubqueries { case cached: InMemoryRelation => cached }.foreach(RetainedRelations.decided)
     plan
   }
 

@@ -85,6 +85,12 @@ object SessionMemory {
   /** Count a temporary function, whose texts Spark keeps a second time in its description. */
   def keepFunction(function: SQLFunction): Unit = own.foreach(keep(_, function, 2 * PlanSize.of(function).bytes))
 
+  /** Remove the rows that the session has cached. */
+  def clearCache(session: SparkSession): Unit = Option(owners.get(session)).foreach(owner => cached(owner.session).foreach { plan =>
+    uncache(plan)
+    held.remove(plan)
+  })
+
   /** Record the sink in which a stream of this principal keeps its rows. */
   def keepSink(sink: MemorySink): Unit = own.foreach(keep(_, sink, 0))
 
@@ -95,6 +101,10 @@ object SessionMemory {
       keep(before.owner, sink, SizeEstimator.estimate(rows))
     }
   }
+
+  /** Return the plans whose rows a session has cached. */
+  private def cached(session: String): Iterable[LogicalPlan] =
+    held.asScala.collect { case (plan: LogicalPlan, Held(owner, _)) if owner.session == session => plan }
 
   private def own: Option[Owner] = ReceivedRequests.own.map { case (_, request) => Owner(request.principal, request.session) }
 
@@ -142,7 +152,7 @@ object SessionMemory {
       case closed: SparkListenerConnectSessionClosed =>
         val closing = ReceivedRequests.session(closed.userId, closed.sessionId)
         owners.asScala.collect { case (session, owner) if owner.session == closing => session }.foreach(empty)
-        held.asScala.collect { case (plan: LogicalPlan, Held(owner, _)) if owner.session == closing => plan }.foreach(uncache)
+        cached(closing).foreach(uncache)
       case _ =>
     }
   }

@@ -44,6 +44,9 @@ object AllowLists {
   /** Options of the `rate` source of a stream, which generates its rows. */
   val rateOptions: OptionList = OptionList.of("rate-options")
 
+  /** Options of the `rate-micro-batch` source of a stream. */
+  val rateBatchOptions: OptionList = OptionList.of("rate-batch-options")
+
   /** The lines of `procedures.txt`; see `Procedures`. */
   val procedures: Set[String] = of("procedures")
 

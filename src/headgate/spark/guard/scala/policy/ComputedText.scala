@@ -3,7 +3,7 @@ package io.headgate.guard.policy
 import org.apache.spark.sql.catalyst.analysis.{LocalTempView, PlanWithUnresolvedIdentifier, UnresolvedAttribute, UnresolvedExecuteImmediate}
 import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{CacheTableAsSelect, CreateVariable, LogicalPlan}
-import org.apache.spark.sql.execution.command.{CreateSQLFunctionCommand, CreateViewCommand, SetCommand}
+import org.apache.spark.sql.execution.command.{AlterViewAsCommand, CreateSQLFunctionCommand, CreateViewCommand, SetCommand}
 
 /**
  * Statements whose text, or a name in it, is computed by EXECUTE IMMEDIATE or IDENTIFIER. If it is computed from rows, every
@@ -20,7 +20,7 @@ object ComputedText {
   /** Throw `AccessDenied` if a statement that is computed from rows would leave a name or a value in the session. */
   def refuseToKeep(plan: LogicalPlan): Unit = plan match {
     case view: CreateViewCommand if view.viewType == LocalTempView => refuse()
-    case _: CacheTableAsSelect | _: CreateVariable | _: CreateSQLFunctionCommand => refuse()
+    case _: AlterViewAsCommand | _: CacheTableAsSelect | _: CreateVariable | _: CreateSQLFunctionCommand => refuse()
     case set: SetCommand if set.kv.exists(_._2.nonEmpty) => refuse()
     case _ =>
   }

@@ -34,6 +34,8 @@ final class NodeRestrictions(session: SparkSession) {
     case view: CreateViewCommand if view.viewType != LocalTempView =>
       Refusal.because("the view cannot be created: Headgate allows only views of the lake and temporary views of the session; name it `lake.<database>.<view>`, or use CREATE TEMPORARY VIEW")
     case view: CreateViewCommand => named(view.name.table)
+    case view: AlterViewAsCommand if view.name.database.nonEmpty || !session.sessionState.catalog.isTempView(view.name) =>
+      Refusal.because("the view cannot be changed: Headgate allows only views of the lake and temporary views of the session; name it `lake.<database>.<view>`, or use a temporary view")
     case cache: CacheTableAsSelect => named(cache.tempViewName)
     case create: CreateVariable => create.names.foreach(named)
     case start: WriteToStreamStatement => Streams.check(start)

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.command.CreateSQLFunctionCommand
 import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
 
@@ -26,6 +27,7 @@ object RetainedRelations {
     case MemoryPlan(sink, _) if !known.containsKey(sink) && sink.allData.isEmpty => Nil // its query has not been started yet
     case MemoryPlan(sink, _) => found(sink)
     case rows: LogicalRDD => found(rows.rdd)
+    case cached: InMemoryRelation => found(cached)
     case map: MapPartitions => found(map.func)
     case view: View => if (view.isTempView) found(view.desc) else Nil
     case view: ResolvedTempView => found(view.metadata)
@@ -53,6 +55,9 @@ object RetainedRelations {
 
   /** Record rows that require no privilege: a statement has computed them for itself. */
   def computed(rows: LogicalRDD): Unit = known.put(rows.rdd, Set.empty)
+
+  /** Record the use of cached rows by a statement that has been decided: Spark has put them in the place of what it may read. */
+  def decided(cached: InMemoryRelation): Unit = known.put(cached, Set.empty)
 
   /** Whether a node returns rows of stored or other outside data, and not only values of the statement's own. */
   def isRead(node: PlanTraversal.Node): Boolean = node match {

@@ -1,10 +1,11 @@
 package io.headgate.guard.rules
 
 import io.headgate.guard.catalog.DescribeWithoutData
-import io.headgate.guard.expressions.{BoundedAggregates, HarmlessCalls, InterruptionPoints, LimitedCalls, LongArguments, SizedFunctions}
+import io.headgate.guard.expressions.{BoundedAggregates, HarmlessCalls, InterruptionPoints, LimitedCalls, LongArguments, SizedFunctions, TriedCall}
 import io.headgate.guard.limits.{BoundedSqlParser, PlanLimits}
 import io.headgate.guard.operators.{BoundedResults, BufferedRows}
 import io.headgate.guard.policy.{FailingExplain, RetainedViews}
+import io.headgate.guard.streams.StreamExplain
 import org.apache.spark.sql.SparkSessionExtensions
 
 /**
@@ -14,7 +15,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, _) => new LakeParser(new BoundedSqlParser))
-    SizedFunctions.all.foreach(extensions.injectFunction)
+    (SizedFunctions.all ++ TriedCall.all).foreach(extensions.injectFunction)
     extensions.injectHintResolutionRule(_ => IcebergLoadRewrite)
     extensions.injectHintResolutionRule(session => new PlanLimits.Parsed(session))
     extensions.injectHintResolutionRule(_ => new LimitedCalls(unfolds = false))
@@ -36,5 +37,6 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(session => new RetainedRowsStrategy(session))
     extensions.injectPlannerStrategy(session => new RetainedViews(session))
     extensions.injectPlannerStrategy(session => new FailingExplain(session))
+    extensions.injectPlannerStrategy(session => new StreamExplain(session))
   }
 }

@@ -18,13 +18,13 @@ import org.apache.spark.sql.types.{DataType, StructType}
 final class LakeParser(spark: ParserInterface) extends IcebergSparkSqlExtensionsParser(spark) {
   override def parsePlan(text: String): LogicalPlan = {
     val tokens = SqlText.check(text)
-    if (SqlText.isForIceberg(tokens, text)) super.parsePlan(text) else withViews(small(spark.parsePlan(text)))
+    if (SqlText.isForIceberg(tokens, text)) AlteredViews.replaced(super.parsePlan(text)) else withViews(small(spark.parsePlan(text)))
   }
 
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan = {
     val tokens = SqlText.check(text)
     SqlText.check(tokens, text.length, parameters)
-    if (SqlText.isForIceberg(tokens, text)) super.parsePlanWithParameters(text, parameters)
+    if (SqlText.isForIceberg(tokens, text)) AlteredViews.replaced(super.parsePlanWithParameters(text, parameters))
     else withViews(small(spark.parsePlanWithParameters(text, parameters)))
   }
 

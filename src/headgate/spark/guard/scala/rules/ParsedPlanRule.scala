@@ -4,7 +4,6 @@ import io.headgate.guard.catalog.ProcedureRun
 import io.headgate.guard.client.StatementContext
 import io.headgate.guard.connections.Connections
 import io.headgate.guard.policy.{ComputedText, DeferredIdentifiers, NestedCommands, NestedStatements, NodeRestrictions, ObjectNames, PlanClasses, PlanTraversal, RequiredPrivileges, RetainedRelations, ReviewedClasses}
-import io.headgate.guard.settings.SettingCommands
 import io.headgate.guard.streams.Streams
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -22,7 +21,7 @@ final class ParsedPlanRule(session: SparkSession) extends Rule[LogicalPlan] {
   private val connections = new Connections(session)
 
   override def apply(parsed: LogicalPlan): LogicalPlan = {
-    val plan = SettingCommands.placed(parsed)
+    val plan = SessionCommands.placed(parsed)
     val described = NestedStatements.decided(session, plan)
     RetainedRelations.made(plan, StatementContext.sinceBegin(session))
     if (StatementContext.sinceBegin(session).exists(_.computes)) ComputedText.refuseToKeep(plan)

@@ -17,7 +17,8 @@ import org.apache.spark.sql.streaming.OutputMode
  * stops a query at the next batch at the latest.
  */
 object Streams {
-  private val Rate = "rate"
+  /** The sources that generate their rows, each with its options. */
+  private val Generated = Map("rate" -> AllowLists.rateOptions, "rate-micro-batch" -> AllowLists.rateBatchOptions)
   private val Path = "path"
 
   def needs(node: PlanTraversal.Node, paths: Paths): Seq[RequiredPrivilege] = node match {
@@ -42,11 +43,11 @@ object Streams {
     case _ =>
   }
 
-  /** Whether the source of a stream is `rate`, which reads no data and only counts. */
-  def isMadeUp(source: UnresolvedDataSource): Boolean = source.isStreaming && source.format == Rate
+  /** Whether the source of a stream reads no data and only counts. */
+  def isMadeUp(source: UnresolvedDataSource): Boolean = source.isStreaming && Generated.contains(source.format)
 
   /** Return the allowed options of the source of a stream. */
-  def options(source: UnresolvedDataSource): OptionList = if (isMadeUp(source)) AllowLists.rateOptions else AllowLists.streamOptions
+  def options(source: UnresolvedDataSource): OptionList = Generated.getOrElse(source.format, AllowLists.streamOptions)
 
   /** Return the statement with a temporary folder of the driver for its checkpoints, unless it names a folder. */
   def placed(plan: LogicalPlan): LogicalPlan = plan match {
@@ -62,7 +63,7 @@ object Streams {
   private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[RequiredPrivilege] =
     (catalog, identifier, table) match {
       case (Some(catalog), Some(name), _) => RequiredPrivilege.of("read", Target.Relation(ObjectNames.of(catalog, name)))
-      case (None, None, _: RateStreamTable) => Nil
+      case (None, None, _: RateStreamTable | _: RatePerMicroBatchTable) => Nil
       case _ => Refusal.because("the source of the streaming query is not a table of the lake; read one with `readStream.table`")
     }
 
