@@ -59,6 +59,8 @@ from tests.lake.file_parsers import PARSERS
 from tests.threads import served as serve
 
 LAKE = ("lake",)
+ZSTD = {"write.parquet.compression-codec": "zstd"}
+"""The properties of a new table whose creator sets none."""
 ADMIN = "admin"
 ATOMIC = load_source((Path(__file__).parents[1] / "models" / "atomic.yaml").read_text(), "atomic.yaml")
 _PROJECT, _LAKE = ResourceId("project"), ResourceId("lake")

@@ -4,6 +4,7 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
@@ -29,6 +30,8 @@ from headgate.lake.validation import require_valid
 
 _MOST_AHEAD = 1000
 """The limit of a snapshot's sequence number above the table's last one: after the largest number no commit could follow."""
+_NEW_TABLE_PROPERTIES: Final = {"write.parquet.compression-codec": "zstd"}
+"""The properties of a new table that its creator does not set, as every Java catalog writes them: without them, writers use gzip."""
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
@@ -53,7 +56,7 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
             new.partition_spec,
             new.sort_order,
             location,
-            dict(new.properties),
+            {**_NEW_TABLE_PROPERTIES, **new.properties},
             uuid.UUID(table),
         ),
     )

@@ -16,6 +16,11 @@ GOOD = {
     "schema.name-mapping.default": '[{"field-id": 1, "names": ["a"], "fields": [{"names": ["b"]}]}]',
     "owner": "ann",
     "my-note_1": "anything",
+    "my.own": "anything",
+    "My.Own": "anything",
+    "team.data-quality.tier_1": "gold",
+    "write.object-storage.enabled": "true",
+    "write.object-storage.partitioned-paths": "FALSE",
 }
 BAD = {
     "write.spark.accept-any-schema": "true",
@@ -33,7 +38,28 @@ BAD = {
     "write.data.p\u0430th": "/etc",
     "write.location-provider.impl": "x.Y",
     "write.wap.enabled": "true",
-    "write.object-storage.enabled": "true",
+    "write.object-storage.path": "/etc",
+    "write.folder-storage.path": "/etc",
+    "py-io-impl": "x.Y",
+    "spark.jars": "x",
+    "option.path": "/etc",
+    "orc.encrypt": "x",
+    "io.compression.codecs": "x.Y",
+    "snapshot-property.a": "x",
+    "my.class": "x.Y",
+    "my.kms-client-class": "x.Y",
+    "my.myclass": "x.Y",
+    "my.impl": "x.Y",
+    "my.data.path": "/etc",
+    "my.path.to": "/etc",
+    "my.location": "/etc",
+    "my.secret_token": "x",
+    "my.\u212aey": "x",
+    "my.": "x",
+    ".my": "x",
+    "my..own": "x",
+    "my own.x": "x",
+    "m." + "x" * 99: "x",
     "hadoop.fs.defaultFS": "file:///",
     "fs.s3a.endpoint": "x",
     "headgate.location": "/etc",
@@ -58,7 +84,11 @@ BAD_VALUES = [
     ("schema.name-mapping.default", '[{"names": ["a"], "class": "x.Y"}]'),
     ("comment", "x" * 1025),
     ("my-note", "x" * 1025),
+    ("my.own", "x" * 1025),
+    ("write.object-storage.enabled", "/etc"),
 ]
+
+RESERVED_WORDS = (LISTS / "reserved-words.txt").read_text().split("\n")
 
 
 @pytest.mark.parametrize("key", GOOD)
@@ -93,9 +123,25 @@ def test_a_refusal_names_the_values_that_are_allowed() -> None:
     )
 
 
+@pytest.mark.parametrize("namespace", (LISTS / "reserved-namespaces.txt").read_text().split("\n"))
+def test_no_own_key_begins_with_a_word_of_an_engine(namespace: str) -> None:
+    if namespace and not namespace.startswith("#"):
+        assert describe_property_fault(f"{namespace}.x", "y")
+        assert describe_property_fault(f"{namespace.upper()}.x", "y")
+        assert describe_property_fault(f"my-{namespace}.x", "y") is None or namespace in RESERVED_WORDS
+
+
 def test_the_property_lists_exist_in_one_folder_only() -> None:
     found = [
-        each for name in ("table-properties", "reserved-properties") for each in LISTS.parents[1].rglob(f"{name}.txt")
+        each
+        for name in (
+            "table-properties",
+            "reserved-properties",
+            "reserved-namespaces",
+            "reserved-words",
+            "reserved-summary-words",
+        )
+        for each in LISTS.parents[1].rglob(f"{name}.txt")
     ]
 
-    assert [each.parent for each in found] == [LISTS, LISTS]
+    assert [each.parent for each in found] == [LISTS] * 5

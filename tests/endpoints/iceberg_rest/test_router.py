@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -27,7 +28,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 from headgate.control.control import WriteResult
 from headgate.control.kernel.command import Command
 from headgate.facts.ids import ResourceId
-from tests.lake.catalog_harness import ADMIN, LAKE, CatalogHarness, WriteChanges, served
+from tests.lake.catalog_harness import ADMIN, LAKE, ZSTD, CatalogHarness, WriteChanges, served
 
 ROWS = pa.table({"carrier": ["AA", "B/6"], "flight": [1, 2]})
 SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
@@ -95,7 +96,7 @@ class TestWorkingWithTables:
         again = world.iceberg().load_table("raw.flights")
 
         assert again.schema().column_names == ["carrier", "flight", "dest"]
-        assert again.properties == {"a": "1"}
+        assert again.properties == {**ZSTD, "a": "1"}
 
     def test_a_table_created_in_a_transaction_appears_with_its_rows(self, world: CatalogHarness) -> None:
         with world.iceberg().create_table_transaction("raw.flights", SCHEMA, properties={"a": "1"}) as transaction:
@@ -105,7 +106,21 @@ class TestWorkingWithTables:
         table = world.iceberg().load_table("raw.flights")
         assert table.scan().to_arrow().num_rows == 2
         assert str(table.metadata.table_uuid) == world.rights.find(FLIGHTS)
-        assert table.properties == {"a": "1"}
+        assert table.properties == {**ZSTD, "a": "1"}
+
+    def test_a_new_table_compresses_its_files_with_zstd_unless_its_creator_says_otherwise(
+        self, world: CatalogHarness
+    ) -> None:
+        catalog = world.iceberg()
+        plain = catalog.create_table("raw.flights", SCHEMA)
+        plain.append(ROWS)
+        chosen = catalog.create_table("raw.other", SCHEMA, properties={"write.parquet.compression-codec": "snappy"})
+
+        files = [pq.ParquetFile(each) for each in world.data_files()]
+
+        assert plain.properties == ZSTD
+        assert {each.metadata.row_group(0).column(0).compression for each in files} == {"ZSTD"}
+        assert chosen.properties == {"write.parquet.compression-codec": "snappy"}
 
     def test_a_client_renames_lists_and_drops_a_table(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()

@@ -13,7 +13,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from tests.lake.catalog_harness import ADMIN, LAKE, CatalogHarness, served
+from tests.lake.catalog_harness import ADMIN, LAKE, ZSTD, CatalogHarness, served
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 ROWS = pa.table({"n": [1, 2]})
@@ -226,7 +226,7 @@ class TestSeveralTablesAtOnce:
         assert (refused.status_code, world.metadata_files()) == (409, before)
         assert world.call("POST", self.PATH, {"table-changes": good}).status_code == 204
 
-        assert [world.iceberg().load_table(each.name()).properties for each in tables] == [{"x": "1"}] * 2
+        assert [world.iceberg().load_table(each.name()).properties for each in tables] == [{**ZSTD, "x": "1"}] * 2
 
     def test_a_transaction_needs_for_each_table_the_privileges_of_a_single_commit(
         self, world: CatalogHarness, database: str
@@ -265,7 +265,7 @@ class TestSeveralTablesAtOnce:
             other.set_properties({"x": "2"})
 
         assert world.call("POST", self.PATH, body, **key).status_code == 204
-        assert world.iceberg().load_table(table.name()).properties == {"x": "2"}
+        assert world.iceberg().load_table(table.name()).properties == {**ZSTD, "x": "2"}
 
 
 class TestAgain:

@@ -6,6 +6,10 @@ ALTER TABLE lake.trusted.delays SET TBLPROPERTIES ('write.metadata.path' = '/x')
 ALTER TABLE lake.trusted.delays SET TBLPROPERTIES ('write.object-storage.path' = '/x')
 ALTER TABLE lake.trusted.delays SET TBLPROPERTIES ('write.location-provider.impl' = 'x.Y')
 ALTER TABLE lake.trusted.delays SET TBLPROPERTIES ('LOCATION' = '/x')
+ALTER TABLE lake.trusted.delays SET TBLPROPERTIES ('my.data.path' = '/x')
+ALTER TABLE lake.trusted.delays SET TBLPROPERTIES ('my.own' = 'x', 'parquet.crypto.factory.class' = 'x.Y')
+ALTER TABLE lake.trusted.delays SET TBLPROPERTIES ('fs.s3a.endpoint' = 'x')
+CREATE TABLE lake.trusted.own (a INT) TBLPROPERTIES ('my.filter.class' = 'x.Y')
 ALTER TABLE lake.trusted.delays SET SERDE 'x.Y'
 ALTER VIEW lake.trusted.v SET TBLPROPERTIES ('write.metadata.path' = '/x')
 CREATE TABLE trusted.copied LIKE secret.salaries LOCATION '/x'

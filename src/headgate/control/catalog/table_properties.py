@@ -12,6 +12,8 @@ LONGEST: Final = 1024
 _MAPPING: Final = "schema.name-mapping.default"
 _LONGEST_MAPPING: Final = 1024 * 1024
 _NOTE: Final = re.compile(r"[a-z0-9_-]{1,100}")
+_OWN: Final = re.compile(r"(?=.{1,100}$)[a-z0-9_-]+(\.[a-z0-9_-]+)+")
+_WORD: Final = re.compile(r"[a-z0-9]+")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _RANGE: Final = re.compile(r"(-?\d+)\.\.(\d+)")
 _BY_ENGINES: Final = frozenset({"owner"})
@@ -26,6 +28,10 @@ def _lines(name: str) -> tuple[str, ...]:
 
 _VALUES: Final = {each.split()[0]: each.split()[1] for each in _lines("table-properties")}
 _RESERVED: Final = frozenset(_lines("reserved-properties"))
+_NAMESPACES: Final = frozenset(_lines("reserved-namespaces"))
+_WORDS: Final = _lines("reserved-words")
+_SUMMARY_WORDS: Final = frozenset(_lines("reserved-summary-words"))
+_SNAPSHOT: Final = "snapshot-property."
 TABLE_PROPERTIES: Final = frozenset(_VALUES)
 """The listed keys, in lower case."""
 
@@ -33,20 +39,42 @@ TABLE_PROPERTIES: Final = frozenset(_VALUES)
 def describe_property_fault(key: str, value: str) -> str | None:
     """Return why a table property cannot be set to this value, and which values are valid; None if it can.
 
-    A key without a dot that means nothing to an engine is a free note of the owner, and may be set.
+    A key that means nothing to an engine is the owner's own, and may be set.
     """
     name = key.lower()
     if len(value) > (_LONGEST_MAPPING if name == _MAPPING else LONGEST):
         return f"the value of the property `{key}` is too long; shorten it"
     values = _VALUES.get(name)
     if values is None:
-        is_note = _NOTE.fullmatch(name) and (name not in _RESERVED or name in _BY_ENGINES)
-        return None if is_note else f"the property `{key}` cannot be set on a table; leave it out"
+        if is_own_key(key) or name in _BY_ENGINES:
+            return None
+        return (
+            f"the property `{key}` cannot be set on a table; leave it out, or use a key of your own, such as `my.note`"
+        )
     return (
         None
         if _is_among(value, values)
         else f"the property `{key}` must be {_describe_values(values)}, not `{value[:100]}`"
     )
+
+
+def is_own_key(key: str) -> bool:
+    """Whether only the owner gives the key a meaning: no engine or library reads it, and it names no class, place or secret."""
+    name = key.lower()
+    if _NOTE.fullmatch(name):
+        return name not in _RESERVED
+    if not key.isascii() or not _OWN.fullmatch(name) or name.partition(".")[0] in _NAMESPACES:
+        return False
+    return not any(each.endswith(_WORDS) for each in _WORD.findall(name))
+
+
+def is_snapshot_note(option: str) -> bool:
+    """Whether the option of a write, `snapshot-property.<key>`, adds a key of the owner's own to the summary of a snapshot."""
+    if option[: len(_SNAPSHOT)].lower() != _SNAPSHOT:
+        return False
+    key = option[len(_SNAPSHOT) :]
+    first = _WORD.match(key.lower())
+    return is_own_key(key) and first is not None and first[0] not in _SUMMARY_WORDS
 
 
 def _is_among(value: str, values: str) -> bool:

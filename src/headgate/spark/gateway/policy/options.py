@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from headgate.control.catalog import table_properties
 from headgate.spark.gateway.policy.guard_lists import read_first_words
 
 TABLE_READ: Final = read_first_words("read-options")
@@ -16,7 +15,6 @@ DATABASE_READ: Final = read_first_words("database-options")
 DATABASE_WRITE: Final = read_first_words("database-write-options")
 TABLE_FORMATS: Final = read_first_words("table-formats")
 TABLE_WRITE: Final = read_first_words("write-options")
-TABLE_PROPERTY_OPTIONS: Final = table_properties.TABLE_PROPERTIES
 METADATA_KEYS: Final = read_first_words("metadata-keys")
 """Keys of column metadata that Spark interprets and a client may write."""
 RATE_BATCH_READ: Final = read_first_words("rate-batch-options")

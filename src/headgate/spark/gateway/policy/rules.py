@@ -10,7 +10,13 @@ from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy import config_keys, options, user_code
 from headgate.spark.gateway.policy.schemas import check_schema, check_schema_metadata
 from headgate.spark.gateway.policy.streams import check_stream_sink, check_stream_source
-from headgate.spark.gateway.policy.values import check_decimal, check_name, check_options
+from headgate.spark.gateway.policy.values import (
+    check_decimal,
+    check_name,
+    check_options,
+    check_table_properties,
+    check_write_options,
+)
 
 MayAccess = Callable[[Caller, str, str], bool]
 """Whether a run may perform an action (`path.read`) on a path, by the connections of its pipeline and its run-as principal."""
@@ -189,7 +195,7 @@ def _write(message: Any, reader: RequestingCaller) -> None:
         raise RequestRefusedError("the write names no table; use `saveAsTable` or `writeTo`")
     check_name(message.table.table_name)
     _check_write_format(message.source)
-    check_options(message.options, options.TABLE_WRITE, "the option `{}` of table writes")
+    check_write_options(message.options, options.TABLE_WRITE, "the option `{}` of table writes")
 
 
 def _check_written_table(message: Any) -> None:
@@ -229,8 +235,8 @@ def _check_written_files(message: Any, reader: RequestingCaller) -> None:
 def _write_v2(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.table_name)
     _check_write_format(message.provider)
-    check_options(message.options, options.TABLE_WRITE, "the option `{}` of table writes")
-    check_options(message.table_properties, options.TABLE_PROPERTY_OPTIONS, "the table property `{}`")
+    check_write_options(message.options, options.TABLE_WRITE, "the option `{}` of table writes")
+    check_table_properties(message.table_properties)
 
 
 def _check_write_format(name: str) -> None:

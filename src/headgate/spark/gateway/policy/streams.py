@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy import options
-from headgate.spark.gateway.policy.values import check_name, check_options
+from headgate.spark.gateway.policy.values import check_name, check_options, check_write_options
 
 _QUERY_NAME: Final = re.compile(r"[A-Za-z0-9_]{0,64}")
 """The allowed names of streaming queries: Spark creates a folder and a temporary view of that name."""
@@ -53,7 +53,7 @@ def check_stream_sink(start: Any) -> str | None:
     places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
     if len(places) > 1:
         raise RequestRefusedError("the option `checkpointLocation` is set more than once; set it once")
-    check_options(
+    check_write_options(
         start.options, options.TABLE_WRITE | {_CHECKPOINT}, "the option `{}` of the sink of a streaming query"
     )
     return places[0] if places else None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from headgate.control.catalog.table_properties import TABLE_PROPERTIES, is_own_key, is_snapshot_note
 from headgate.spark.gateway.errors import RequestRefusedError
 
 _NOT_IN_A_NAME: Final = "/\\:#"
@@ -42,3 +43,14 @@ def check_options(given: Mapping[str, str], allowed: frozenset[str], described: 
     for key in given:
         if key.lower() not in allowed:
             raise RequestRefusedError(f"{described.format(key)} is not allowed; leave it out")
+
+
+def check_write_options(given: Mapping[str, str], allowed: frozenset[str], described: str) -> None:
+    """Check the options of a table write like `check_options`; the notes of a snapshot (`snapshot-property.*`) are allowed."""
+    check_options({key: value for key, value in given.items() if not is_snapshot_note(key)}, allowed, described)
+
+
+def check_table_properties(given: Mapping[str, str]) -> None:
+    """Raise `RequestRefusedError` for a table property that is neither listed nor the owner's own; the catalog checks values."""
+    others = {key: value for key, value in given.items() if not is_own_key(key)}
+    check_options(others, TABLE_PROPERTIES, "the table property `{}`")

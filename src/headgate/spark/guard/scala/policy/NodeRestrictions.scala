@@ -91,11 +91,15 @@ final class NodeRestrictions(session: SparkSession) {
     options(writeOptions)
   }
 
-  private def options(write: Map[String, String]): Unit = AllowLists.writeOptions.check("table writes", write)
+  private def options(write: Map[String, String]): Unit = {
+    val (notes, others) = write.partition { case (key, _) => Properties.isSnapshotNote(key) }
+    Properties.checkSnapshotNotes(notes)
+    AllowLists.writeOptions.check("table writes", others)
+  }
 
   private def settable(properties: Map[String, String]): Unit =
     properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>
-      Refusal.because(s"the property `$key` is refused: Iceberg or Spark could give it a meaning that Headgate has not reviewed; remove it, or store a note under a key of letters, digits, `_` and `-` only")
+      Refusal.because(s"the property `$key` is refused: an engine or library could give it a meaning that Headgate has not reviewed; remove it, or use a key of your own, such as `my.note`")
     }
 
   private def named(variable: LogicalPlan): Unit = variable match {
