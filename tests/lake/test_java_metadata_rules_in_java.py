@@ -9,7 +9,9 @@ import pytest
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.spark.toolchain.prepare import Toolchain
+from tests.lake import table_v3
 from tests.lake.java import JavaReader, java_reader
+from tests.lake.table_v3 import TABLE_V3
 from tests.lake.test_java_metadata_rules import (
     READABLE_TABLES,
     TABLE,
@@ -85,3 +87,27 @@ def test_java_opens_a_table_exactly_if_it_is_not_refused(java: JavaReader, case:
 @pytest.mark.parametrize("case", UNREADABLE_VIEWS)
 def test_java_does_not_open_a_view_that_is_refused(java: JavaReader, case: str) -> None:
     assert _disagreement(java, changed(VIEW, UNREADABLE_VIEWS[case][0])) is None
+
+
+@pytest.mark.parametrize("case", table_v3.READABLE)
+def test_java_opens_a_table_of_version_3_that_is_accepted(java: JavaReader, case: str) -> None:
+    written = read_back(changed(TABLE_V3, table_v3.READABLE[case]))
+
+    assert written is not None
+    assert java.fault(written) is None
+
+
+def test_java_opens_every_table_of_version_3_whose_numbers_are_accepted(java: JavaReader) -> None:
+    made = [
+        changed(TABLE_V3, partial(_put, path=path, number=number)) for path in _numbers(TABLE_V3) for number in EDGES
+    ]
+
+    assert {fault for each in made if (fault := _fault_of_written(java, each)) is not None} == set()
+
+
+def _fault_of_written(java: JavaReader, document: Document) -> str | None:
+    try:
+        written = read_back(document)
+    except InvalidMetadataError:
+        return None
+    return None if written is None else java.fault(written)

@@ -1,12 +1,12 @@
 """Which properties and defaults a create or a commit may set; properties that a table had before stay."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import (
     DecimalType,
-    GeometryType,
     NestedField,
     PrimitiveType,
     StringType,
@@ -16,12 +16,13 @@ from pyiceberg.types import (
     UnknownType,
 )
 
+from headgate.lake.column_types import OpaqueType
 from headgate.lake.errors import InvalidMetadataError, RuleError
 from headgate.lake.metadata_rules import (
     LONGEST_NAME,
     check_column_names,
+    check_column_types,
     check_defaults,
-    check_table_columns,
     check_table_properties,
     check_view_columns,
 )
@@ -59,17 +60,20 @@ def test_an_existing_column_default_is_accepted_and_a_new_one_is_refused() -> No
         check_defaults([Schema(former)], [Schema(changed)])
 
 
-@pytest.mark.parametrize("newer", [TimestampNanoType(), TimestamptzNanoType(), UnknownType(), GeometryType()], ids=str)
+@pytest.mark.parametrize(
+    "newer", [TimestampNanoType(), TimestamptzNanoType(), UnknownType(), OpaqueType("variant")], ids=str
+)
 def test_an_existing_type_of_a_newer_format_is_accepted_and_a_new_one_is_refused(newer: PrimitiveType) -> None:
     former = NestedField(1, "old", newer)
     nested = NestedField(2, "pair", StructType(NestedField(3, "new", newer)))
 
-    check_table_columns([Schema(former)], [Schema(former, NestedField(2, "new", StringType()))])
+    check_column_types([Schema(former)], [Schema(former, NestedField(2, "new", StringType()))], 2)
+    check_column_types([Schema(former)], [Schema(former, nested)], 3)
     with pytest.raises(RuleError, match="`new` cannot have the type"):
-        check_table_columns([Schema(former)], [Schema(former, nested)])
+        check_column_types([Schema(former)], [Schema(former, nested)], 2)
 
 
-@pytest.mark.parametrize("check", [check_table_columns, check_view_columns])
+@pytest.mark.parametrize("check", [partial(check_column_types, version=2), check_view_columns])
 def test_an_existing_decimal_with_too_large_a_scale_is_accepted_and_a_new_one_is_refused(check: Check) -> None:
     former = NestedField(1, "old", DecimalType(38, 39))
     nested = NestedField(2, "pair", StructType(NestedField(3, "new", DecimalType(5, 6))))

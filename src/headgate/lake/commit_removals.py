@@ -1,4 +1,4 @@
-"""The removals of a commit, and the properties that it sets: applied together, after its other updates.
+"""The removals of a commit, its upgrades, and the properties that it sets: applied apart from its other updates.
 
 PyIceberg scans all snapshots, refs, statistics or properties for each such update. An object that the commit removes and
 then sets again is kept. In Iceberg, removing a missing object is not an error.
@@ -25,6 +25,7 @@ from pyiceberg.table.update import (
     SetSnapshotRefUpdate,
     SetStatisticsUpdate,
     TableUpdate,
+    UpgradeFormatVersionUpdate,
 )
 
 from headgate.lake.errors import InvalidMetadataError
@@ -82,7 +83,7 @@ class Removals:
         return metadata.model_copy(update=changed)
 
     def _takes(self, update: TableUpdate) -> bool:
-        """Record a removal, or properties that are set; return whether the update was one of these."""
+        """Record a removal, an upgrade, or properties that are set; return whether the update was one of these."""
         match update:
             case SetPropertiesUpdate():
                 self._properties |= update.updates
@@ -93,6 +94,8 @@ class Removals:
                     self._set_properties.pop(key, None)
             case RemoveSnapshotsUpdate():
                 self._remove_snapshots(update.snapshot_ids)
+            case UpgradeFormatVersionUpdate():
+                pass  # applied before all other updates
             case RemoveSnapshotRefUpdate():
                 self._refs.add(update.ref_name)
             case RemoveStatisticsUpdate():

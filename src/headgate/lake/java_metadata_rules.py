@@ -13,12 +13,12 @@ from pyiceberg.schema import Schema, index_by_name
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.sorting import SortOrder
 from pyiceberg.transforms import BucketTransform, Transform, TruncateTransform, UnknownTransform, VoidTransform
-from pyiceberg.types import NestedField, PrimitiveType
+from pyiceberg.types import NestedField
 from pyiceberg.view.metadata import ViewMetadata
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.number_widths import has_width, require_widths
-from headgate.lake.readable_schemas import fields_of, fields_of_structs, find_repeated, require_schema
+from headgate.lake.readable_schemas import fields_of, fields_of_structs, find_repeated, is_comparable, require_schema
 from headgate.lake.snapshot_history import require_history
 
 
@@ -75,7 +75,7 @@ def _require_unique(kind: str, ids: Iterable[int]) -> None:
 
 def _columns(schema: Schema) -> _Columns:
     by_id = {each.field_id: each for each in fields_of(schema.fields)}
-    sortable = frozenset(id for id, each in by_id.items() if isinstance(each.field_type, PrimitiveType))
+    sortable = frozenset(id for id, each in by_id.items() if is_comparable(each.field_type))
     single = frozenset(each.field_id for each in fields_of_structs(schema.fields))
     return _Columns(index_by_name(schema), by_id, sortable, sortable & single)
 
@@ -128,7 +128,7 @@ def _require_transform(transform: Transform[object, object], column: NestedField
         )
     if column is None or isinstance(transform, UnknownTransform | VoidTransform):
         return
-    if not isinstance(column.field_type, PrimitiveType) or not transform.can_transform(column.field_type):
+    if not is_comparable(column.field_type) or not transform.can_transform(column.field_type):
         raise InvalidMetadataError(
             f"the transform `{transform}` cannot be used for the column `{column.name}` of the type {column.field_type}; "
             "choose another transform"

@@ -9,12 +9,13 @@ from typing import Final
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMetadataV1, new_table_metadata
+from pyiceberg.table.metadata import TableMetadata, TableMetadataV1, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
     TableRequirement,
     TableUpdate,
+    UpgradeFormatVersionUpdate,
     update_table_metadata,
 )
 
@@ -25,7 +26,10 @@ from headgate.lake.errors import ConflictError, InvalidMetadataError
 from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.metadata_ids import assign_ids
 from headgate.lake.metadata_rules import check_column_names, check_table_columns, check_table_properties
+from headgate.lake.new_schemas import restore_defaults
+from headgate.lake.row_lineage import find_next_row_id
 from headgate.lake.snapshot_history import in_order
+from headgate.lake.table_documents import FORMAT_VERSIONS, ROW_LINEAGE, convert_metadata, parse_table_document
 from headgate.lake.validation import require_valid
 
 _MOST_AHEAD = 1000
@@ -48,8 +52,7 @@ class NewTable:
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
     """Return the first metadata of a table. Raises `RuleError` or `InvalidMetadataError`."""
     check_table_properties({}, new.properties)
-    check_table_columns((), (new.schema,))
-    made = require_valid(
+    created = require_valid(
         "table",
         lambda: new_table_metadata(
             new.schema,
@@ -60,6 +63,10 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
             uuid.UUID(table),
         ),
     )
+    if created.format_version == ROW_LINEAGE:
+        created = restore_defaults(convert_metadata(created, ROW_LINEAGE), new.schema)
+    check_table_columns(None, created)
+    made = _read_back(created)
     require_readable(made)
     check_metadata_growth(None, made)
     check_column_names((), made.schemas)
@@ -73,17 +80,19 @@ def build_updated_metadata(
     # Not validated: validation adds a schema to an empty base, and the first real schema then collides with it.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     check_updates(updates)
-    last = _check_sequence(start, updates)
+    start = _upgrade(start, updates)
+    last, next_row_id = _check_sequence(start, updates), find_next_row_id(start, updates)
     removals = Removals(start)
     others = require_valid("table", lambda: tuple(removals.list_remaining(assign_ids(base, updates))))
-    changed = require_valid("table", lambda: update_table_metadata(start, others, base is None, base_path))
+    changed = require_valid("table", lambda: update_table_metadata(start, others, metadata_location=base_path))
     changed = removals.apply(changed)
     check_metadata_growth(base, changed)
     if not isinstance(changed, TableMetadataV1):
         # PyIceberg lets a snapshot without a parent decrease the table's sequence number.
         changed = changed.model_copy(update={"last_sequence_number": last})
-    # A metadata file that could not be read back would lose the table.
-    read = require_valid("table", lambda: TableMetadataUtil.parse_raw(_text(in_order(base, changed))))
+    if next_row_id is not None:
+        changed = changed.model_copy(update={"next_row_id": next_row_id})
+    read = _read_back(in_order(base, changed))
     require_readable(read)
     check_column_names(base.schemas if base else (), read.schemas)
     return read
@@ -100,7 +109,7 @@ def check_requirements(requirements: Sequence[TableRequirement], base: TableMeta
 
 def parse_metadata(content: bytes) -> TableMetadata:
     """Return the metadata in the content of a file. Raises `InvalidMetadataError`."""
-    return require_valid("table", lambda: TableMetadataUtil.parse_raw(content.decode()))
+    return require_valid("table", lambda: parse_table_document(content.decode()))
 
 
 def next_path(location: str, base_path: str | None, name: str) -> str:
@@ -108,6 +117,21 @@ def next_path(location: str, base_path: str | None, name: str) -> str:
     found = _VERSION.search(base_path) if base_path else None
     version = int(found[1]) + 1 if found else 0
     return f"{location}/metadata/{version:05d}-{name}.metadata.json"
+
+
+def _upgrade(base: TableMetadata, updates: Sequence[TableUpdate]) -> TableMetadata:
+    """Return the metadata in the format version that the updates ask for. Raises `InvalidMetadataError`."""
+    for update in updates:
+        if isinstance(update, UpgradeFormatVersionUpdate):
+            version = update.format_version
+            if version not in (base.format_version, *FORMAT_VERSIONS) or version < base.format_version:
+                raise InvalidMetadataError(
+                    f"the table of format version {base.format_version} cannot be changed to format version {version}; the supported "
+                    f"format versions are {' and '.join(map(str, FORMAT_VERSIONS))}, and a version is never lowered"
+                )
+            if version != base.format_version:
+                base = convert_metadata(base, version)
+    return base
 
 
 def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
@@ -133,6 +157,11 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
                 )
             last = max(last, number)
     return last
+
+
+def _read_back(metadata: TableMetadata) -> TableMetadata:
+    """Return the metadata as it is read from its file: a metadata file that could not be read back would lose the table."""
+    return require_valid("table", lambda: parse_table_document(_text(metadata)))
 
 
 def _text(metadata: TableMetadata) -> str:

@@ -11,9 +11,8 @@ from headgate.control.catalog.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import is_inside
 from headgate.lake.errors import InvalidMetadataError, RuleError
+from headgate.lake.table_documents import FORMAT_VERSIONS, ROW_LINEAGE
 
-FORMAT_VERSION = 2
-"""Version 1 can name manifests without a manifest list; PyIceberg cannot write version 3 yet."""
 LONGEST_NAME = 1000
 """The maximum length of a column's name in characters."""
 
@@ -58,7 +57,7 @@ def check_table_properties(before: Mapping[str, str], after: Mapping[str, str]) 
 
 
 def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `RuleError` for a new default of a column: tables of format version 2 have no defaults.
+    """Raise `RuleError` for a new default of a column: views, and tables of format version 2, have no defaults.
 
     Engines would read it as a value of the column's type, or could not read the table. Existing defaults are not checked.
     """
@@ -68,23 +67,44 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
     for default in _defaults(new):
         if default not in known:
             raise RuleError(
-                f"the column `{default[0]}` cannot have a default: tables of format version 2 have no defaults; leave the default out"
+                f"the column `{default[0]}` cannot have a default: only tables of format version {ROW_LINEAGE} have defaults; leave the default out"
             )
 
 
-def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `RuleError` for a column with a new default, or a new type that tables of format version 2 do not support.
+def check_initial_defaults(base: TableMetadata | None, metadata: TableMetadata) -> None:
+    """Raise `RuleError` for an initial default of a column that exists already: it would change values of existing rows."""
+    last = base.last_column_id if base else 0
+    known = set(_initial_defaults(base.schemas)) if base else set[tuple[int, str]]()
+    for schema in _new_schemas(base.schemas if base else (), metadata.schemas):
+        for id, default in _initial_defaults([schema]):
+            if id <= last and (id, default) not in known:
+                raise RuleError(
+                    f"the `initial-default` of the column with the id {id} cannot be set or changed, because it is the value of existing rows; set the `write-default` instead"
+                )
+
+
+def check_table_columns(base: TableMetadata | None, metadata: TableMetadata) -> None:
+    """Raise `RuleError` for a column with a new default or type that the table's format version does not support."""
+    was, version = base.schemas if base else (), metadata.format_version
+    if version < ROW_LINEAGE:
+        check_defaults(was, metadata.schemas)
+    else:
+        check_initial_defaults(base, metadata)
+    check_column_types(was, metadata.schemas, version)
+
+
+def check_column_types(before: Iterable[Schema], after: Iterable[Schema], version: int) -> None:
+    """Raise `RuleError` for a column with a new type that tables of this format version do not support.
 
     Java cannot add a column to a table that has a column of a newer type. Existing columns are not checked.
     """
-    was, will_be = tuple(before), tuple(after)
-    check_defaults(was, will_be)
-    new = tuple(_new_types(was, will_be))
+    new = tuple(_new_types(tuple(before), tuple(after)))
     for name, type in new:
-        if type.minimum_format_version() > FORMAT_VERSION:
+        if type.minimum_format_version() > version:
             raise RuleError(
-                f"the column `{name}` cannot have the type {type}: it needs tables of format version "
-                f"{type.minimum_format_version()}, and only {FORMAT_VERSION} is supported; choose another type"
+                f"the column `{name}` cannot have the type {type}: it needs a table of format version "
+                f"{type.minimum_format_version()}, and the table has format version {version}; set the table property "
+                f"`format-version` to `{type.minimum_format_version()}`, or choose another type"
             )
     _check_decimals(new)
 
@@ -117,9 +137,9 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
         raise RuleError(
             "the `location` of the metadata is not the table's location, which cannot change; send the table's own location"
         )
-    if metadata.format_version != FORMAT_VERSION:
+    if metadata.format_version not in FORMAT_VERSIONS:
         raise RuleError(
-            f"the table has format version {metadata.format_version}, but only format version {FORMAT_VERSION} is supported; use format version {FORMAT_VERSION}"
+            f"the table has format version {metadata.format_version}, which is not supported; use one of the format versions {' and '.join(map(str, FORMAT_VERSIONS))}"
         )
     check_properties(metadata.properties)
     for path in list_named_files(metadata):
@@ -134,7 +154,7 @@ def check_changed_metadata(
 ) -> None:
     """Raise `RuleError` or `InvalidMetadataError` for an invalid create or commit; `base` is None for a new table."""
     check_table_properties(base.properties if base else {}, metadata.properties)
-    check_table_columns(base.schemas if base else (), metadata.schemas)
+    check_table_columns(base, metadata)
     check_metadata(metadata, table, location)
     check_main_branch(metadata)
 
@@ -200,3 +220,11 @@ def _defaults(schemas: Iterable[Schema]) -> Iterator[tuple[str, str]]:
         for field in index_by_id(schema).values():
             if field.initial_default is not None or field.write_default is not None:
                 yield field.name, repr((field.field_id, field.initial_default, field.write_default))
+
+
+def _initial_defaults(schemas: Iterable[Schema]) -> Iterator[tuple[int, str]]:
+    """Yield the id of each column that has an initial default, at any depth, with the default as a text."""
+    for schema in schemas:
+        for field in index_by_id(schema).values():
+            if field.initial_default is not None:
+                yield field.field_id, repr(field.initial_default)

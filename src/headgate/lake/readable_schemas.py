@@ -18,9 +18,12 @@ from pyiceberg.types import (
     ListType,
     MapType,
     NestedField,
+    PrimitiveType,
     StructType,
+    UnknownType,
 )
 
+from headgate.lake.column_types import OpaqueType
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.number_widths import has_width
 
@@ -45,6 +48,16 @@ def require_schema(schema: Schema) -> None:
         ) from error
     for each in fields:
         _require_type(each)
+    types = {each.field_id: each.field_type for each in fields}
+    if not all(is_comparable(types[id]) for id in schema.identifier_field_ids):
+        raise InvalidMetadataError(
+            f"an identifier field of the schema {schema.schema_id} has a type whose values cannot be compared; choose another column"
+        )
+
+
+def is_comparable(type: IcebergType) -> bool:
+    """Whether tables can be partitioned and sorted by values of the type, and rows identified by them."""
+    return isinstance(type, PrimitiveType) and not isinstance(type, OpaqueType | UnknownType)
 
 
 def find_repeated(values: Iterable[T]) -> T | None:
@@ -80,6 +93,10 @@ def _below(type: IcebergType) -> tuple[NestedField, ...]:
 
 
 def _require_type(field: NestedField) -> None:
+    if isinstance(field.field_type, UnknownType) and (field.required or field.initial_default is not None):
+        raise InvalidMetadataError(
+            f"the column `{field.name}` of the type unknown is required; make it optional, because all its values are null"
+        )
     if not _is_readable(field.field_type):
         raise InvalidMetadataError(
             f"the column `{field.name}` has a type that Iceberg's Java library cannot read; choose another type"

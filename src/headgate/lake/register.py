@@ -74,7 +74,7 @@ def _checked(
     table = expected or ResourceId(str(metadata.table_uuid))
     check_metadata(metadata, table, location)
     check_main_branch(metadata)
-    check_table_columns((), metadata.schemas)
+    check_table_columns(None, metadata)
     require_readable(metadata)
     _check_files(warehouse, metadata, parsers)
     return LoadedTable(Pointer(table, path), metadata)

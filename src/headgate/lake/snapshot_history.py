@@ -13,6 +13,7 @@ from pyiceberg.table.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEnt
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
 from headgate.lake.errors import InvalidMetadataError
+from headgate.lake.row_lineage import require_row_lineage
 
 E = TypeVar("E", SnapshotLogEntry, MetadataLogEntry)
 _MINUTE_MS: Final = 60_000
@@ -54,6 +55,7 @@ def require_history(metadata: TableMetadata) -> None:
     """Raise `InvalidMetadataError` for snapshots, refs and logs that are not consistent for Iceberg's Java library."""
     for snapshot in metadata.snapshots:
         _require_snapshot(snapshot, metadata)
+    require_row_lineage(metadata)
     _require_refs(metadata)
     for log in (metadata.snapshot_log, metadata.metadata_log):
         _require_times([*(each.timestamp_ms for each in log), metadata.last_updated_ms])

@@ -17,6 +17,7 @@ from headgate.lake.errors import ConflictError, InvalidMetadataError, RuleError
 from headgate.lake.java_metadata_rules import require_readable_view
 from headgate.lake.metadata_ids import LAST_ADDED, schema_key
 from headgate.lake.metadata_rules import check_properties, check_view_columns
+from headgate.lake.schema_documents import DocumentSchema
 from headgate.lake.validation import require_valid
 
 KEPT = 10
@@ -38,6 +39,12 @@ class NewView:
 
 class _Message(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+
+class _ViewDocument(ViewMetadata):
+    """The metadata of a view in its file."""
+
+    schemas: list[DocumentSchema] = Field(default_factory=list)
 
 
 class _AssignUUID(_Message):
@@ -67,7 +74,7 @@ class _RemoveProperties(_Message):
 
 class _AddSchema(_Message):
     action: Literal["add-schema"]
-    schema_: Schema = Field(alias="schema")
+    schema_: DocumentSchema = Field(alias="schema")
 
 
 class _AddVersion(_Message):
@@ -160,7 +167,7 @@ def check_view(metadata: ViewMetadata, view: ResourceId, location: str) -> None:
 
 def parse_view(content: bytes) -> ViewMetadata:
     """Return the metadata in the content of a file. Raises `InvalidMetadataError`."""
-    return require_valid("view", lambda: _complete(ViewMetadata.model_validate_json(content)))
+    return require_valid("view", lambda: _complete(_ViewDocument.model_validate_json(content)))
 
 
 class _ViewBuilder:

@@ -5,9 +5,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
-from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
-from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.table.update import TableRequirement
 from pyiceberg.view.metadata import ViewVersion
 
 from headgate.control.kernel.names import describe_new_name_fault
@@ -15,6 +14,7 @@ from headgate.control.text.validation_faults import first_fault
 from headgate.endpoints.iceberg_rest.errors import bad_request
 from headgate.lake.commit_limits import describe_updates_fault
 from headgate.lake.metadata import NewTable
+from headgate.lake.schema_documents import DocumentSchema, DocumentUpdate
 from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
 
 M = TypeVar("M", bound=BaseModel)
@@ -48,7 +48,7 @@ class CreateTableBody(_Message):
 
     name: NewName
     location: str | None = None
-    schema_: Schema = Field(alias="schema")
+    schema_: DocumentSchema = Field(alias="schema")
     partition_spec: PartitionSpec | None = Field(alias="partition-spec", default=None)
     write_order: SortOrder | None = Field(alias="write-order", default=None)
     stage_create: bool = Field(alias="stage-create", default=False)
@@ -84,7 +84,7 @@ class CreateViewBody(_Message):
 
     name: NewName
     location: str | None = None
-    schema_: Schema = Field(alias="schema")
+    schema_: DocumentSchema = Field(alias="schema")
     version: ViewVersion = Field(alias="view-version")
     properties: dict[str, str] = Field(default_factory=dict)
 
@@ -119,7 +119,7 @@ class CommitTable(_Message):
 
     identifier: Identifier | None = None
     requirements: tuple[TableRequirement, ...] = ()
-    updates: tuple[TableUpdate, ...]
+    updates: tuple[DocumentUpdate, ...]
 
 
 def _bounded(changes: tuple[CommitTable, ...]) -> tuple[CommitTable, ...]:
