@@ -47,7 +47,7 @@ def required_actions(
     """
     added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
     known = {snapshot.snapshot_id: snapshot for snapshot in (*base.snapshots, *added)}
-    effects = _Effects(known, files)
+    effects = _Effects(known, files, guarded=guarded)
     done = NOTHING
     for snapshot in added:
         done |= effects.of(snapshot)
@@ -106,8 +106,9 @@ def _alters_ref(name: str, before: SnapshotRef | None, after: SnapshotRef | None
 class _Effects:
     """The effects of a table's snapshots on its rows, cached: each snapshot is read once, even if several branches pass it."""
 
-    def __init__(self, known: Mapping[int, Snapshot], files: TableFiles) -> None:
+    def __init__(self, known: Mapping[int, Snapshot], files: TableFiles, *, guarded: bool) -> None:
         self._known = known
+        self._guarded = guarded
         self._files = files
         self._of: dict[int, RowEffect] = {}
         self._steps = 0
@@ -116,7 +117,7 @@ class _Effects:
         """Return the effect of a snapshot on its parent's rows."""
         id = snapshot.snapshot_id
         if id not in self._of:
-            self._of[id] = row_effect(self._files, snapshot, self._parent(snapshot))
+            self._of[id] = row_effect(self._files, snapshot, self._parent(snapshot), guarded=self._guarded)
         return self._of[id]
 
     def find_effect_between(self, start: int | None, end: int) -> RowEffect:

@@ -30,6 +30,9 @@ class ListedFile:
     is_data: bool
     is_deleted: bool
     identity: FileIdentity
+    vector_of: str | None
+    """The data file of a deletion vector."""
+    records: int
 
 
 class TableFiles:
@@ -127,4 +130,5 @@ def _build_listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile
     sequence = inherited if file.sequence_number is None else file.sequence_number
     own = inherited if file.file_sequence_number is None else file.file_sequence_number
     identity = (manifest.partition_spec_id, sequence, own, file.identity)
-    return ListedFile(file.path, file.content == _DATA, file.status == _DELETED, identity)
+    is_data, is_deleted = file.content == _DATA, file.status == _DELETED
+    return ListedFile(file.path, is_data, is_deleted, identity, file.vector_of, file.records)

@@ -25,7 +25,12 @@ from headgate.lake.commit_removals import Removals
 from headgate.lake.errors import ConflictError, InvalidMetadataError
 from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.metadata_ids import assign_ids
-from headgate.lake.metadata_rules import check_column_names, check_table_columns, check_table_properties
+from headgate.lake.metadata_rules import (
+    check_column_names,
+    check_column_types,
+    check_defaults,
+    check_table_properties,
+)
 from headgate.lake.new_schemas import restore_defaults
 from headgate.lake.row_lineage import find_next_row_id
 from headgate.lake.snapshot_history import in_order
@@ -36,6 +41,8 @@ _MOST_AHEAD = 1000
 """The limit of a snapshot's sequence number above the table's last one: after the largest number no commit could follow."""
 _NEW_TABLE_PROPERTIES: Final = {"write.parquet.compression-codec": "zstd"}
 """The properties of a new table that its creator does not set, as every Java catalog writes them: without them, writers use gzip."""
+_FORMAT_VERSION: Final = "format-version"
+_DEFAULT_FORMAT_VERSION: Final = 2
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
@@ -52,6 +59,10 @@ class NewTable:
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
     """Return the first metadata of a table. Raises `RuleError` or `InvalidMetadataError`."""
     check_table_properties({}, new.properties)
+    version = int(new.properties.get(_FORMAT_VERSION, _DEFAULT_FORMAT_VERSION))
+    if version < ROW_LINEAGE:
+        check_defaults((), (new.schema,))
+    check_column_types((), (new.schema,), version)
     created = require_valid(
         "table",
         lambda: new_table_metadata(
@@ -63,10 +74,8 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
             uuid.UUID(table),
         ),
     )
-    if created.format_version == ROW_LINEAGE:
-        created = restore_defaults(convert_metadata(created, ROW_LINEAGE), new.schema)
-    check_table_columns(None, created)
-    made = _read_back(created)
+    is_latest = version == ROW_LINEAGE
+    made = _read_back(restore_defaults(convert_metadata(created, ROW_LINEAGE), new.schema) if is_latest else created)
     require_readable(made)
     check_metadata_growth(None, made)
     check_column_names((), made.schemas)
@@ -76,7 +85,10 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
 def build_updated_metadata(
     base: TableMetadata | None, base_path: str | None, updates: Sequence[TableUpdate]
 ) -> TableMetadata:
-    """Return the metadata after the updates; `base` is None for a table that they create. Raises `InvalidMetadataError`."""
+    """Return the metadata after the updates; `base` is None for a table that they create.
+
+    Raises `RuleError` or `InvalidMetadataError`.
+    """
     # Not validated: validation adds a schema to an empty base, and the first real schema then collides with it.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     check_updates(updates)
@@ -92,6 +104,7 @@ def build_updated_metadata(
         changed = changed.model_copy(update={"last_sequence_number": last})
     if next_row_id is not None:
         changed = changed.model_copy(update={"next_row_id": next_row_id})
+    check_column_types(base.schemas if base else (), changed.schemas, changed.format_version)
     read = _read_back(in_order(base, changed))
     require_readable(read)
     check_column_names(base.schemas if base else (), read.schemas)

@@ -102,7 +102,7 @@ def position_deletes_of(manifest: bytes) -> list[str]:
     deletes = [each for each in files if each.get("content") == _POSITION_DELETES]
     if any(str(each["file_format"]).upper() != "PARQUET" for each in deletes):
         raise InvalidMetadataError(
-            "the table has position deletes in a file that is not Parquet; call the procedure `rewrite_position_delete_files` for the table first"
+            "the table has position deletes or deletion vectors in a file that is not Parquet; call the procedure `rewrite_data_files` with the option `delete-file-threshold` = `1`, then `expire_snapshots`, for the table first"
         )
     return [str(each["file_path"]) for each in deletes]
 

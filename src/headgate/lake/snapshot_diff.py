@@ -1,11 +1,11 @@
 """The effect of a snapshot on its parent's rows, found by comparing files. The snapshot's own summary is not trusted."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pyiceberg.table.snapshots import Snapshot
 
-from headgate.lake.manifests import FileIdentity, TableFiles
+from headgate.lake.manifests import FileIdentity, ListedFile, TableFiles
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
 
@@ -29,23 +29,46 @@ NOTHING = RowEffect(adds=False, removes=False)
 ALL_EFFECTS = RowEffect(adds=True, removes=True, rewrites=True)
 
 
-def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> RowEffect:
-    """Return the effect of the snapshot on the rows of its parent."""
+def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None, *, guarded: bool) -> RowEffect:
+    """Return the effect of the snapshot on the rows of its parent.
+
+    In a guarded session, a deletion vector brings no rows back if its data file is removed too, or if another vector of at
+    least as many rows replaces it, as each further DELETE does. Of any other client's vectors this is not known.
+    """
     before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
     # All fields are compared: a scan prunes by the summaries in the manifest list, so changing them hides rows.
-    left = [each for path, each in before.items() if each != after.get(path)]
+    left = [each for path, each in before.items() if not _is_kept(each, after.get(path))]
     gone = _live(files, left)
-    come = _live(files, (each for path, each in after.items() if each != before.get(path)))
-    lost = gone.keys() - come.keys()
+    come = _live(files, (each for path, each in after.items() if not _is_kept(before.get(path), each)))
+    lost = [gone[key] for key in gone.keys() - come.keys()]
     gained = [come[key] for key in come.keys() - gone.keys()]
-    new_data = any(gained)
-    new_deletes = not all(gained)
+    new_deletes = not all(each.is_data for each in gained)
     # Removing a delete file brings rows back.
-    resurrects = not all(gone[key] for key in lost)
-    return RowEffect(adds=new_data or resurrects, removes=bool(lost) or new_deletes, rewrites=bool(left))
+    resurrects = any(not each.is_data for each in lost) and not (guarded and _are_replaced(lost, gained))
+    adds = any(each.is_data for each in gained) or resurrects
+    return RowEffect(adds=adds, removes=bool(lost) or new_deletes, rewrites=bool(left))
 
 
-def _live(files: TableFiles, manifests: Iterable[ManifestAnswer]) -> Mapping[FileIdentity, bool]:
-    """Return the files that are not deleted, each with whether it is a data file."""
-    return {file.identity: file.is_data for file in files.files(manifests) if not file.is_deleted}
+def _are_replaced(lost: Sequence[ListedFile], gained: Sequence[ListedFile]) -> bool:
+    """Whether all lost delete files are deletion vectors, each removed with its data file or replaced by one of as many rows."""
+    removed = {each.path for each in lost if each.is_data} - {each.path for each in gained if each.is_data}
+    vectors = {each.vector_of: each.records for each in gained if each.vector_of is not None}
+    deletes = [each for each in lost if not each.is_data]
+    return all(
+        each.vector_of is not None and (each.vector_of in removed or each.records <= vectors.get(each.vector_of, -1))
+        for each in deletes
+    )
+
+
+def _is_kept(before: ManifestAnswer | None, after: ManifestAnswer | None) -> bool:
+    """Whether a manifest is unchanged, but that its rows may get ids: the first commit after an upgrade assigns them."""
+    if before is None or after is None:
+        return False
+    assigned = after.first_row_id if before.first_row_id is None else before.first_row_id
+    return after == replace(before, first_row_id=assigned)
+
+
+def _live(files: TableFiles, manifests: Iterable[ManifestAnswer]) -> Mapping[FileIdentity, ListedFile]:
+    """Return the files that are not deleted."""
+    return {file.identity: file for file in files.files(manifests) if not file.is_deleted}

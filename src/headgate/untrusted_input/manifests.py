@@ -53,6 +53,10 @@ MANIFEST: Final = AvroRecord({**dict.fromkeys((0, 1, 3, 4), _INT), 2: DATA_FILE}
 
 _OF_THE_PAST: Final = frozenset({105, 106, 107})
 """Deprecated fields that no reader uses any more."""
+_FIRST_ROW_ID: Final = 142
+"""The id of a data file's first row. A file inherits it until a manifest is rewritten, and no scan skips rows by it."""
+_LIST_FIRST_ROW_ID: Final = 520
+_POSITION_DELETES: Final = 1
 _FORMATS: Final = frozenset({"AVRO", "PARQUET", "ORC", "PUFFIN"})
 _LEAVES: Final = frozenset({int, bytes, str})
 
@@ -81,7 +85,8 @@ def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
         partition_spec_id=_require_field(record, 502, "partition_spec_id"),
         sequence_number=record[515],
         is_encrypted=bool(record.get(519)),
-        identity=_identity(record),
+        first_row_id=record.get(_LIST_FIRST_ROW_ID),
+        identity=_identity({**record, _LIST_FIRST_ROW_ID: None}),
     )
 
 
@@ -98,13 +103,20 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
             raise UnreadableInputError(
                 f"an entry of the manifest has a `{name}` that is not in Iceberg's specification; write the manifest again with an Iceberg library"
             )
-    kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
+    kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {
+        101: form,
+        134: content,
+        _FIRST_ROW_ID: None,
+    }
+    vector_of = file.get(143) if form == "PUFFIN" and content == _POSITION_DELETES else None
     return FileAnswer(
         path=_require_field(file, 100, "file_path"),
         status=status,
         content=content,
         sequence_number=record.get(3),
         file_sequence_number=record.get(4),
+        vector_of=vector_of,
+        records=_require_field(file, 103, "record_count"),
         identity=_identity(kept),
     )
 

@@ -1,0 +1,306 @@
+"""Tables of format version 3 over the REST catalog: created, upgraded, committed to, and never malformed."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType
+
+from tests.lake.catalog_harness import ZSTD, CatalogHarness, served
+from tests.lake.table_v3 import BAD_DEFAULTS, BAD_TYPES, DEFAULTS, NEW_TYPES
+
+Document = dict[str, Any]
+
+ROWS = pa.table({"name": ["a", "b"], "amount": [1, 2]})
+SCHEMA = Schema(NestedField(1, "name", StringType()), NestedField(2, "amount", LongType()))
+PLAIN = SCHEMA.model_dump(by_alias=True)
+V3 = {"format-version": "3"}
+CURRENT = {"action": "set-current-schema", "schema-id": -1}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
+    """`raw.old` has two rows of format version 2, and `raw.new` two such rows after its upgrade to version 3."""
+    with served(tmp_path_factory.mktemp("v3")) as made:
+        admin = made.iceberg()
+        admin.create_namespace("raw")
+        for name in ("old", "new"):
+            admin.create_table(f"raw.{name}", SCHEMA).append(ROWS)
+        assert _commit(made, "new", {"action": "upgrade-format-version", "format-version": 3}).status_code == 200
+        yield made
+
+
+def _load(world: CatalogHarness, name: str) -> Document:
+    found: Document = world.call("GET", f"/namespaces/raw/tables/{name}").json()["metadata"]
+    return found
+
+
+def _commit(world: CatalogHarness, name: str, *updates: Document, by: str = "admin") -> Any:
+    return world.call("POST", f"/namespaces/raw/tables/{name}", {"requirements": [], "updates": updates}, by)
+
+
+def _schema(*columns: Document) -> Document:
+    return {**PLAIN, "fields": [*PLAIN["fields"], *columns]}
+
+
+def _column(type: Any, id: int = 3, **more: Any) -> Document:
+    return {"id": id, "name": f"c{id}", "type": type, "required": False, **more}
+
+
+def _added(*columns: Document) -> Document:
+    return {"action": "add-schema", "schema": _schema(*columns), "last-column-id": 99}
+
+
+def _snapshot(world: CatalogHarness, name: str, **more: Any) -> Document:
+    """Return a snapshot that keeps the rows of the current one; None leaves a member out."""
+    metadata = _load(world, name)
+    head = metadata["snapshots"][-1]
+    made = {
+        **head,
+        "snapshot-id": time.monotonic_ns(),
+        "parent-snapshot-id": head["snapshot-id"],
+        "sequence-number": metadata["last-sequence-number"] + 1,
+        "timestamp-ms": int(time.time() * 1000),
+        "first-row-id": metadata.get("next-row-id"),
+        "added-rows": 0,
+        **{key.replace("_", "-"): value for key, value in more.items()},
+    }
+    return {"action": "add-snapshot", "snapshot": {key: value for key, value in made.items() if value is not None}}
+
+
+def _create(world: CatalogHarness, name: str, schema: Document, **more: Any) -> Any:
+    body = {"name": name, "schema": schema, "properties": V3, **more}
+    return world.call("POST", "/namespaces/raw/tables", body)
+
+
+class TestWorkingWithVersion3:
+    def test_a_table_with_every_new_type_and_default_is_created_and_loaded(self, world: CatalogHarness) -> None:
+        typed = [_column(type, 3 + at) for at, type in enumerate(NEW_TYPES)]
+        given = [
+            _column(type, 30 + at, **{"initial-default": values[0], "write-default": values[-1]})
+            for at, (type, values) in enumerate(DEFAULTS.items())
+        ]
+        nested = _column({"type": "struct", "fields": [_column("int", 91, **{"initial-default": 7})]}, 90)
+
+        answer = _create(world, "typed", _schema(*typed, *given, nested))
+
+        assert answer.status_code == 200, answer.text
+        metadata = _load(world, "typed")
+        fields = {each["name"]: each for each in metadata["schemas"][0]["fields"]}
+        assert (metadata["format-version"], metadata["next-row-id"], metadata["properties"]) == (3, 0, ZSTD)
+        assert [fields[each["name"]]["type"] for each in typed] == list(NEW_TYPES)
+        for each in given:
+            made = fields[each["name"]]
+            for key in ("initial-default", "write-default"):
+                assert str(made[key]).lower() == str(each[key]).lower()
+        assert fields["c90"]["type"]["fields"][0]["initial-default"] == 7
+
+    def test_a_table_is_staged_and_created_by_its_first_commit(self, world: CatalogHarness) -> None:
+        metadata = _create(world, "staged", _schema(_column("variant")), **{"stage-create": True}).json()["metadata"]
+        updates = [
+            {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
+            {"action": "upgrade-format-version", "format-version": 3},
+            {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 3},
+            CURRENT,
+            {"action": "add-spec", "spec": metadata["partition-specs"][0]},
+            {"action": "set-default-spec", "spec-id": -1},
+            {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
+            {"action": "set-default-sort-order", "sort-order-id": -1},
+            {"action": "set-location", "location": metadata["location"]},
+            {"action": "set-properties", "updates": metadata["properties"]},
+        ]
+        body = {"requirements": [{"type": "assert-create"}], "updates": updates}
+
+        answer = world.call("POST", "/namespaces/raw/tables/staged", body)
+
+        assert answer.status_code == 200, answer.text
+        loaded = _load(world, "staged")
+        assert (loaded["format-version"], loaded["next-row-id"], loaded["properties"]) == (3, 0, ZSTD)
+        assert loaded["schemas"][0]["fields"][2]["type"] == "variant"
+
+    def test_an_upgraded_table_keeps_its_snapshots_and_assigns_row_ids_from_0(self, world: CatalogHarness) -> None:
+        world.iceberg().create_table("raw.grown", SCHEMA).append(ROWS)
+        before = _load(world, "grown")
+
+        assert _commit(world, "grown", {"action": "upgrade-format-version", "format-version": 3}).status_code == 200
+        upgraded = _load(world, "grown")
+        assert _commit(world, "grown", _snapshot(world, "grown", added_rows=2)).status_code == 200
+
+        assert upgraded["snapshots"] == before["snapshots"]
+        assert len(upgraded["metadata-log"]) == len(before["metadata-log"]) + 1
+        assert _load(world, "grown")["next-row-id"] == 2
+
+    def test_an_upgrade_needs_the_privilege_to_alter_the_table(self, world: CatalogHarness) -> None:
+        world.iceberg().create_table("raw.guarded", SCHEMA)
+        world.rights.allow("wim", ("lake", "raw", "guarded"), "table.select", "table.insert", "table.describe")
+
+        refused = _commit(world, "guarded", {"action": "upgrade-format-version", "format-version": 3}, by="wim")
+
+        assert refused.status_code == 403
+        assert _load(world, "guarded")["format-version"] == 2
+
+    def test_a_commit_that_comes_too_late_is_a_conflict(self, world: CatalogHarness) -> None:
+        world.iceberg().create_table("raw.raced", SCHEMA).append(ROWS)
+        _commit(world, "raced", {"action": "upgrade-format-version", "format-version": 3})
+        late = _snapshot(world, "raced", added_rows=2)
+        assert _commit(world, "raced", _snapshot(world, "raced", added_rows=2)).status_code == 200
+        late["snapshot"]["sequence-number"] += 1
+
+        assert _commit(world, "raced", late).status_code == 409
+
+    def test_a_write_default_may_change_and_an_initial_default_may_not(self, world: CatalogHarness) -> None:
+        schema = _schema(_column("int", **{"initial-default": 1, "write-default": 1}))
+        _create(world, "defaults", schema)
+
+        changed = _added(_column("int", **{"initial-default": 1, "write-default": 2}))
+        assert _commit(world, "defaults", changed, CURRENT).status_code == 200
+        for forged in (_column("int", **{"initial-default": 2}), {**_column("int", **{"initial-default": 1}), "id": 2}):
+            assert _commit(world, "defaults", _added(forged), CURRENT).status_code in (400, 403)
+        assert _load(world, "defaults")["schemas"][-1]["fields"][2]["write-default"] == 2
+
+
+UPGRADE = {"action": "upgrade-format-version"}
+MALFORMED: dict[str, list[Document]] = {
+    "a downgrade": [{**UPGRADE, "format-version": 2}],
+    "a version of the future": [{**UPGRADE, "format-version": 4}],
+    "a version as text": [{**UPGRADE, "format-version": "three"}],
+    "a negative version": [{**UPGRADE, "format-version": -3}],
+    "encryption keys": [{"action": "add-encryption-key", "encryption-key": {"key-id": "k", "encrypted-key-metadata": ""}}],
+    "a removed encryption key": [{"action": "remove-encryption-key", "key-id": "k"}],
+    "a spec of two columns": [
+        {
+            "action": "add-spec",
+            "spec": {"spec-id": 1, "fields": [{"source-ids": [1, 2], "field-id": 1000, "name": "p", "transform": "bucket[4]"}]},
+        }
+    ],
+    "a spec of a variant": [
+        _added(_column("variant")),
+        CURRENT,
+        {
+            "action": "add-spec",
+            "spec": {"spec-id": 1, "fields": [{"source-id": 3, "field-id": 1000, "name": "p", "transform": "identity"}]},
+        },
+        {"action": "set-default-spec", "spec-id": -1},
+    ],
+    "an order of a geometry": [
+        _added(_column("geometry")),
+        CURRENT,
+        {
+            "action": "add-sort-order",
+            "sort-order": {
+                "order-id": 1,
+                "fields": [{"source-id": 3, "transform": "identity", "direction": "asc", "null-order": "nulls-first"}],
+            },
+        },
+        {"action": "set-default-sort-order", "sort-order-id": -1},
+    ],
+    "a column id twice": [_added(_column("variant", 2)), CURRENT],
+    "a deeply nested column": [
+        {
+            "action": "add-schema",
+            "schema": _schema(
+                _column(json.loads('{"type":"list","element-id":5,"element-required":false,"element":' * 150 + '"int"' + "}" * 150))
+            ),
+        },
+        CURRENT,
+    ],
+    "a required unknown": [_added({**_column("unknown"), "required": True}), CURRENT],
+    "an unknown action": [{"action": "set-next-row-id", "next-row-id": 0}],
+    **{f"the type {type[:20]}": [_added(_column(type)), CURRENT] for type in BAD_TYPES},
+    **{
+        f"{key} {type} {value!r}": [_added(_column(type, **{key: value})), CURRENT]
+        for key in ("initial-default", "write-default")
+        for type, values in BAD_DEFAULTS.items()
+        for value in values
+    },
+}  # fmt: skip
+SNAPSHOTS: dict[str, Document] = {
+    "no first row id": {"first_row_id": None},
+    "no rows": {"added_rows": None},
+    "a negative first row id": {"first_row_id": -1},
+    "negative rows": {"added_rows": -1},
+    "a first row id of the future": {"first_row_id": 1 << 20},
+    "more rows than can be": {"added_rows": 1 << 62},
+    "rows as text": {"added_rows": "many"},
+    "a number beyond 64 bits": {"added_rows": 1 << 70},
+    "an encrypted manifest list": {"key_id": "k"},
+    "no manifest list": {"manifest_list": None},
+    "the manifests of version 1": {"manifest_list": None, "manifests": ["file:/etc/passwd"]},
+    "a sequence number of the future": {"sequence_number": 1 << 40},
+}
+
+
+class TestMalformedCommits:
+    @pytest.mark.parametrize("case", MALFORMED)
+    def test_a_malformed_update_is_a_problem_and_changes_nothing(self, world: CatalogHarness, case: str) -> None:
+        before = _load(world, "new")
+
+        answer = _commit(world, "new", *MALFORMED[case])
+
+        assert answer.status_code == 400, answer.text
+        assert answer.json()["error"]["message"]
+        assert _load(world, "new") == before
+
+    @pytest.mark.parametrize("case", SNAPSHOTS)
+    def test_a_malformed_snapshot_is_a_problem_and_changes_nothing(self, world: CatalogHarness, case: str) -> None:
+        before = _load(world, "new")
+
+        answer = _commit(world, "new", _snapshot(world, "new", **SNAPSHOTS[case]))
+
+        assert answer.status_code == 400, answer.text
+        assert _load(world, "new") == before
+
+    @pytest.mark.parametrize(
+        ("column", "status"),
+        [
+            (_column("variant"), 403),
+            (_column("geometry"), 403),
+            (_column("unknown"), 403),
+            (_column("timestamp_ns"), 403),
+            (_column("int", **{"initial-default": 1}), 403),
+            (_column({"type": "struct", "fields": [_column("variant", 4)]}), 403),
+        ],
+    )
+    def test_a_table_of_version_2_gets_nothing_of_version_3(
+        self, world: CatalogHarness, column: Document, status: int
+    ) -> None:
+        before = _load(world, "old")
+
+        assert _commit(world, "old", _added(column), CURRENT).status_code == status
+        body = {"name": "x", "schema": _schema(column)}
+        assert world.call("POST", "/namespaces/raw/tables", body).status_code == status
+        assert _load(world, "old") == before
+
+    def test_a_snapshot_with_row_ids_is_refused_in_a_table_of_version_2(self, world: CatalogHarness) -> None:
+        before = _load(world, "old")
+
+        assert _commit(world, "old", _snapshot(world, "old", first_row_id=0)).status_code == 400
+        assert _load(world, "old") == before
+
+    @pytest.mark.parametrize("case", [each for each in MALFORMED if each.startswith(("the type", "initial-default"))])
+    def test_a_malformed_table_is_not_created(self, world: CatalogHarness, case: str) -> None:
+        schema = MALFORMED[case][0]["schema"]
+
+        for staged in (False, True):
+            assert _create(world, "bad", schema, **{"stage-create": staged}).status_code == 400
+        assert world.call("HEAD", "/namespaces/raw/tables/bad").status_code == 404
+
+    def test_a_metadata_file_with_malformed_row_lineage_is_not_registered(self, world: CatalogHarness) -> None:
+        _create(world, "dropped", _schema(_column("variant")))
+        loaded = world.call("GET", "/namespaces/raw/tables/dropped").json()
+        path = Path(loaded["metadata-location"].removeprefix("file:").replace("///", "/"))
+        world.call("DELETE", "/namespaces/raw/tables/dropped")
+        body = {"name": "again", "metadata-location": loaded["metadata-location"]}
+
+        for change in ({"next-row-id": -1}, {"next-row-id": None}, {"encryption-keys": [{"key-id": "k"}]}):
+            path.write_text(json.dumps({**loaded["metadata"], **change}))
+            assert world.call("POST", "/namespaces/raw/register", body).status_code == 400
+        path.write_text(json.dumps(loaded["metadata"]))
+
+        assert world.call("POST", "/namespaces/raw/register", body).status_code == 200
+        assert _load(world, "again")["next-row-id"] == 0
