@@ -1,0 +1,108 @@
+"""The effect of a snapshot with deletion vectors and row ids, by its files alone."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+from pyiceberg.table.snapshots import Snapshot
+
+from headgate.lake.manifests import ListedFile, TableFiles
+from headgate.lake.snapshot_diff import RowEffect, row_effect
+from headgate.untrusted_input.manifest_answers import ManifestAnswer
+
+
+def _file(path: str, identity: str, *, records: int, is_data: bool = True, vector_of: str | None = None) -> ListedFile:
+    whole = (0, 1, 1, identity.encode())
+    return ListedFile(path, is_data=is_data, is_deleted=False, identity=whole, vector_of=vector_of, records=records)
+
+
+def _vector(of: str | None, records: int, name: str = "old") -> ListedFile:
+    return _file("vectors.puffin", f"{of} {records} {name}", records=records, is_data=False, vector_of=of)
+
+
+DATA, OTHER = (_file(name, name, records=10) for name in ("data-1", "data-2"))
+PARENT, CHILD = (Snapshot(**{"snapshot-id": id, "manifest-list": f"list-{id}"}) for id in (1, 2))
+
+
+def _manifest(path: str, first_row_id: int | None = None, identity: bytes = b"same") -> ManifestAnswer:
+    return ManifestAnswer(path, 0, 1, is_encrypted=False, first_row_id=first_row_id, identity=identity)
+
+
+class _Files:
+    """The files of the two snapshots, by manifest."""
+
+    def __init__(
+        self, lists: Mapping[str, Sequence[ManifestAnswer]], files: Mapping[str, Sequence[ListedFile]]
+    ) -> None:
+        self._lists = lists
+        self._files = files
+
+    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
+        return {each.path: each for each in self._lists[snapshot.manifest_list]}
+
+    def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
+        for each in manifests:
+            yield from self._files[each.path]
+
+
+def _effect(before: Sequence[ListedFile], after: Sequence[ListedFile], *, guarded: bool = True) -> RowEffect:
+    """Return the effect of replacing the files `before` by the files `after`."""
+    files = _Files(
+        {"list-1": [_manifest("before")], "list-2": [_manifest("after")]}, {"before": before, "after": after}
+    )
+    return row_effect(cast(TableFiles, cast(Any, files)), CHILD, PARENT, guarded=guarded)
+
+
+@pytest.mark.parametrize("records", [2, 3])
+def test_a_vector_that_replaces_a_smaller_one_of_its_data_file_only_removes_rows_in_a_guarded_session(
+    records: int,
+) -> None:
+    effect = _effect([DATA, _vector("data-1", 2)], [DATA, _vector("data-1", records, "new")])
+
+    assert (effect.adds, effect.removes) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        [DATA],
+        [DATA, _vector("data-1", 1)],
+        [DATA, OTHER, _vector("data-2", 9)],
+        [DATA, _vector(None, 9)],
+    ],
+    ids=["none", "a smaller one", "one of another file", "a delete file"],
+)
+def test_a_removed_vector_brings_rows_back(after: list[ListedFile]) -> None:
+    assert _effect([DATA, OTHER, _vector("data-1", 2)], after).adds
+
+
+def test_a_vector_of_any_other_client_may_bring_rows_back() -> None:
+    effect = _effect([DATA, _vector("data-1", 2)], [DATA, _vector("data-1", 3, "new")], guarded=False)
+
+    assert effect.adds
+    assert effect.removes
+
+
+def test_a_vector_that_is_removed_with_its_data_file_brings_no_row_back() -> None:
+    effect = _effect([DATA, OTHER, _vector("data-1", 2)], [OTHER])
+
+    assert (effect.adds, effect.removes) == (False, True)
+
+
+def test_a_removed_delete_file_that_is_no_vector_brings_rows_back() -> None:
+    assert _effect([DATA, _vector(None, 2)], [DATA, _vector("data-1", 9)]).adds
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effect"),
+    [
+        (None, 0, RowEffect(adds=False, removes=False)),
+        (7, 7, RowEffect(adds=False, removes=False)),
+        (0, 7, RowEffect(adds=False, removes=False, rewrites=True)),
+        (7, None, RowEffect(adds=False, removes=False, rewrites=True)),
+    ],
+)
+def test_the_rows_of_a_manifest_get_ids_once(before: int | None, after: int | None, effect: RowEffect) -> None:
+    files = _Files({"list-1": [_manifest("m", before)], "list-2": [_manifest("m", after)]}, {"m": [DATA]})
+
+    assert row_effect(cast(TableFiles, cast(Any, files)), CHILD, PARENT, guarded=False) == effect
