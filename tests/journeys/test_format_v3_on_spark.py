@@ -73,9 +73,9 @@ def _state(work: Any) -> str | None:
 
 def test_variants_are_written_read_and_changed(spark: SparkSession) -> None:
     for statement in (
-        f"CREATE TABLE lake.raw.events (id INT, v VARIANT, many ARRAY<VARIANT>) {V3}",
-        """INSERT INTO lake.raw.events VALUES (1, parse_json('{"a": 1, "b": [1, 2]}'), array(parse_json('7'))), (2, NULL, NULL)""",
-        "INSERT INTO lake.raw.events SELECT 3, to_variant_object(named_struct('a', 3)), NULL",
+        f"CREATE TABLE lake.raw.events (id INT, v VARIANT) {V3}",
+        """INSERT INTO lake.raw.events VALUES (1, parse_json('{"a": 1, "b": [1, 2]}')), (2, NULL)""",
+        "INSERT INTO lake.raw.events SELECT 3, to_variant_object(named_struct('a', 3))",
         "UPDATE lake.raw.events SET v = parse_json('{\"a\": 2}') WHERE id = 2",
         "DELETE FROM lake.raw.events WHERE variant_get(v, '$.a', 'int') = 3",
         "CREATE VIEW lake.raw.seen AS SELECT id, v FROM lake.raw.events",
@@ -88,15 +88,25 @@ def test_variants_are_written_read_and_changed(spark: SparkSession) -> None:
     assert _rows(spark, read.format("seen")) == rows
     exploded = "SELECT key, value::INT FROM lake.raw.events, LATERAL variant_explode(v) WHERE id = 2"
     assert _rows(spark, exploded) == [("a", 2)]
-    assert spark.table("lake.raw.events").schema.simpleString() == "struct<id:int,v:variant,many:array<variant>>"
+    assert spark.table("lake.raw.events").schema.simpleString() == "struct<id:int,v:variant>"
     assert _rows(spark, "SELECT try_variant_get(v, '$.a', 'date') FROM lake.raw.events WHERE id = 1") == [(None,)]
+
+
+def test_variants_inside_other_types_are_read(spark: SparkSession) -> None:
+    spark.sql(f"CREATE TABLE lake.raw.nested (a ARRAY<VARIANT>, m MAP<STRING, VARIANT>, s STRUCT<v: VARIANT>) {V3}")
+    spark.sql(
+        "INSERT INTO lake.raw.nested SELECT array(parse_json('1')), map('k', parse_json('2')), named_struct('v', parse_json('3'))"
+    )
+
+    read = "SELECT a[0]::INT, m['k']::INT, s.v::INT FROM lake.raw.nested"
+    assert _rows(spark, read) == [(1, 2, 3)]
 
 
 def test_a_variant_needs_a_table_of_format_version_3(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="`format-version`"):
         spark.sql("CREATE TABLE lake.raw.two (v VARIANT)").collect()
     spark.sql("CREATE TABLE lake.raw.two (id INT)").collect()
-    with pytest.raises(PySparkException, match=r"not supported until v3|`format-version`"):
+    with pytest.raises(PySparkException, match="Invalid schema for v2"):
         spark.sql("ALTER TABLE lake.raw.two ADD COLUMN v VARIANT").collect()
 
     spark.sql("ALTER TABLE lake.raw.two SET TBLPROPERTIES ('format-version' = '3')").collect()

@@ -97,7 +97,7 @@ def test_java_opens_a_table_of_version_3_that_is_accepted(java: JavaReader, case
     assert java.fault(written) is None
 
 
-def test_java_opens_every_table_of_version_3_whose_numbers_are_accepted(java: JavaReader) -> None:
+def test_java_opens_every_table_of_version_3_with_accepted_numbers(java: JavaReader) -> None:
     made = [
         changed(TABLE_V3, partial(_put, path=path, number=number)) for path in _numbers(TABLE_V3) for number in EDGES
     ]

@@ -3,10 +3,10 @@
 import re
 from typing import Any, Final
 
-from pydantic import ValidatorFunctionWrapHandler, model_validator
+from pydantic import model_validator
 from pyiceberg.conversions import from_json, to_json
 from pyiceberg.typedef import TableVersion
-from pyiceberg.types import IcebergType, PrimitiveType, TimestampNanoType, TimestamptzNanoType
+from pyiceberg.types import PrimitiveType, TimestampNanoType, TimestamptzNanoType
 from typing_extensions import override
 
 _VARIANT: Final = "variant"
@@ -29,7 +29,7 @@ class OpaqueType(PrimitiveType):
     @model_validator(mode="wrap")
     @classmethod
     @override
-    def handle_primitive_type(cls, v: Any, handler: ValidatorFunctionWrapHandler) -> IcebergType:
+    def handle_primitive_type(cls, v: Any, handler: Any) -> Any:
         """Return the type: its text is not parsed again."""
         return handler(v)
 

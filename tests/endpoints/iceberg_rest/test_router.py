@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -107,20 +106,6 @@ class TestWorkingWithTables:
         assert table.scan().to_arrow().num_rows == 2
         assert str(table.metadata.table_uuid) == world.rights.find(FLIGHTS)
         assert table.properties == {**ZSTD, "a": "1"}
-
-    def test_a_new_table_compresses_its_files_with_zstd_unless_its_creator_says_otherwise(
-        self, world: CatalogHarness
-    ) -> None:
-        catalog = world.iceberg()
-        plain = catalog.create_table("raw.flights", SCHEMA)
-        plain.append(ROWS)
-        chosen = catalog.create_table("raw.other", SCHEMA, properties={"write.parquet.compression-codec": "snappy"})
-
-        files = [pq.ParquetFile(each) for each in world.data_files()]
-
-        assert plain.properties == ZSTD
-        assert {each.metadata.row_group(0).column(0).compression for each in files} == {"ZSTD"}
-        assert chosen.properties == {"write.parquet.compression-codec": "snappy"}
 
     def test_a_client_renames_lists_and_drops_a_table(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()

@@ -14,7 +14,7 @@ from headgate.spark.gateway.policy.values import (
     check_decimal,
     check_name,
     check_options,
-    check_table_properties,
+    check_property_keys,
     check_write_options,
 )
 
@@ -236,7 +236,7 @@ def _write_v2(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.table_name)
     _check_write_format(message.provider)
     check_write_options(message.options, options.TABLE_WRITE, "the option `{}` of table writes")
-    check_table_properties(message.table_properties)
+    check_property_keys(message.table_properties)
 
 
 def _check_write_format(name: str) -> None:

@@ -50,7 +50,7 @@ def check_write_options(given: Mapping[str, str], allowed: frozenset[str], descr
     check_options({key: value for key, value in given.items() if not is_snapshot_note(key)}, allowed, described)
 
 
-def check_table_properties(given: Mapping[str, str]) -> None:
+def check_property_keys(given: Mapping[str, str]) -> None:
     """Raise `RequestRefusedError` for a table property that is neither listed nor the owner's own; the catalog checks values."""
     others = {key: value for key, value in given.items() if not is_own_key(key)}
     check_options(others, TABLE_PROPERTIES, "the table property `{}`")

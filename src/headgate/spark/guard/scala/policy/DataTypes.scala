@@ -19,6 +19,9 @@ object DataTypes {
   private val OfUserDefined = Set("class", "pyClass", "serializedClass")
   private val Note = "[a-z][a-z0-9_-]*".r
   private val LongestLiteral = 65536
+
+  /** A number of the type FLOAT, as Spark writes it. */
+  private val FloatLiteral = "CAST\\(-?[0-9]{1,40}\\.[0-9]{1,40}(E-?[0-9]{1,3})? AS FLOAT\\)".r
   private val UserDefined = "user-defined types are not allowed: they load classes by name; use a built-in type"
   private val NoDefault = "a column of the schema has a default, which Spark would evaluate as an expression; remove the default and use `coalesce` instead"
 
@@ -66,7 +69,7 @@ object DataTypes {
 
   /** Whether a text is a literal as Spark itself writes it: parsed and written again, it gives the same text. */
   private def isLiteral(text: String): Boolean =
-    text.length <= LongestLiteral && (try {
+    FloatLiteral.matches(text) || text.length <= LongestLiteral && (try {
       SqlText.check(text)
       CatalystSqlParser.parseExpression(text) match {
         case literal: Literal => literal.sql == text
