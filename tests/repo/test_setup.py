@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements.lock", *(f"requirements-{group}.lock" for group in ("build", "bench", "mutate", "release")))
+LOCKS = ("requirements.lock", *(f"requirements-{group}.lock" for group in ("build", "bench", "mutate", "release", "client")))
 
 _LOCKED = re.compile(r"[a-z0-9][a-z0-9._-]*==\S+( ; .+)? \\")
 _HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?")
@@ -79,6 +79,7 @@ class TestLocks:
             *groups["bench"],
             *groups["mutate"],
             *groups["release"],
+            *groups["client"],
         ]
 
         locked = {line.split("==")[0] for lock in LOCKS for line in (ROOT / lock).read_text().splitlines()}

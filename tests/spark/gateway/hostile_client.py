@@ -43,8 +43,12 @@ class RawClient:
     All four kinds of calls are bidirectional streams of messages on the wire.
     """
 
-    def __init__(self, address: str, metadata: Metadata = ()) -> None:
-        options = (("grpc.max_send_message_length", LONGEST), ("grpc.max_receive_message_length", LONGEST))
+    def __init__(self, address: str, metadata: Metadata = (), *, agent: str = "") -> None:
+        options = (
+            ("grpc.max_send_message_length", LONGEST),
+            ("grpc.max_receive_message_length", LONGEST),
+            ("grpc.primary_user_agent", agent),
+        )
         self.channel = grpc.insecure_channel(address, options=options)
         self.metadata = metadata
 

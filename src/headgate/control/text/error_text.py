@@ -9,6 +9,8 @@ from typing import Any, Final
 
 REFUSED_STATE: Final = "42501"
 """The SQLSTATE of a refusal, also in the answers of the gateway and of SQL over HTTP."""
+REFUSED_CONDITION: Final = "HEADGATE_ACCESS_DENIED"
+"""The error condition of a refusal in Spark, whether the guard or the gateway refused."""
 _OF_USERS: Final = frozenset(("07", "0A", "21", "22", "23", "2B", "3F", "42", "46", "51", "54", "57", "P0"))
 """The SQLSTATE classes of errors about the statement itself: syntax, names, types, values, features and limits.
 

@@ -15,6 +15,7 @@ from headgate.facts.caller import Caller
 from headgate.spark.authority import PresentedCredential
 from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import STATUS_KEY, GatewayError, UnavailableError, status_details
+from headgate.spark.gateway.jvm_clients import is_jvm_client, name_state
 from headgate.spark.gateway.metrics import GatewayCounts
 
 
@@ -83,6 +84,8 @@ class CallLifecycle:
 
     async def _abort(self, code: grpc.StatusCode, details: str, trailers: tuple[tuple[str, bytes], ...]) -> None:
         self._status = code
+        if is_jvm_client(self._context.invocation_metadata() or ()):
+            details, trailers = name_state(details, trailers)
         if self._opening is not None:
             await asyncio.wait((self._opening,))
         await self._context.abort(code, details, trailers)

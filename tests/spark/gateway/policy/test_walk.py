@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import zstandard
+from google.protobuf import message_factory
 from google.protobuf.message import Message
 
 from headgate.spark.gateway.admission import build_inspector
@@ -104,6 +105,58 @@ class TestTextsOutsideOfAPlan:
         statement = "SELECT 1 -- " + "x" * 100_000
 
         try_relation(sql=relations.SQL(query=statement, pos_args=[{"map": {"keys": pairs, "values": pairs}}]))
+
+
+STACK = {"stack_trace": [{"declaring_class": "x.Y", "method_name": "m", "file_name": "/etc/passwd", "line_number": 1}]}
+"""What a Scala or Java client says about the place of a column in its code."""
+
+
+def projected(function: dict[str, Any], origin: dict[str, Any] | None = None) -> Any:
+    """Return the query that the gateway would forward, of a function in one column with this origin."""
+    column = {"unresolved_function": {"function_name": "upper", **function}, "common": {"origin": origin or {}}}
+    found = try_relation(project=relations.Project(input=a_range(), expressions=[column]))
+    return found.plan.root.project.expressions[0]
+
+
+class TestScalaAndJavaClients:
+    """The JDBC driver sends more than PySpark: the place of each column in its code, and what a function is not."""
+
+    @pytest.mark.parametrize(
+        "origin", [{"jvm_origin": STACK}, {"jvm_origin": {"line": -1, "object_type": "x" * 10_000}}]
+    )
+    def test_the_place_in_the_code_of_a_java_client_does_not_reach_the_driver(self, origin: dict[str, Any]) -> None:
+        sent = projected({}, origin)
+
+        assert not sent.common.origin.HasField("jvm_origin")
+        assert b"x.Y" not in sent.SerializeToString()
+
+    def test_the_place_in_the_code_of_a_relation_does_not_reach_the_driver(self) -> None:
+        common = {"plan_id": 7, "origin": {"jvm_origin": STACK}}
+        sent = try_relation(common=common, range=relations.Range(end=1, step=1)).plan.root
+
+        assert (sent.common.plan_id, sent.common.origin.HasField("jvm_origin")) == (7, False)
+
+    def test_the_place_in_the_code_of_a_python_client_is_kept(self) -> None:
+        assert projected({}, {"python_origin": {"fragment": "col"}}).common.origin.python_origin.fragment == "col"
+
+    def test_a_field_beside_the_place_in_the_code_is_refused_if_headgate_does_not_know_it(self) -> None:
+        origin = base.DESCRIPTOR.pool.FindMessageTypeByName("spark.connect.Origin")
+        unknown = message_factory.GetMessageClass(origin).FromString(b"\xfa\xff\x03\x01x")
+
+        with pytest.raises(RequestRefusedError, match="`Origin` has a field that Headgate does not know"):
+            projected({}, unknown)
+
+    def test_a_function_may_be_marked_as_public_but_not_as_internal(self) -> None:
+        assert not projected({"is_internal": False}).unresolved_function.HasField("is_internal")
+
+        with pytest.raises(RequestRefusedError, match="only Spark itself may call its internal functions"):
+            projected({"is_internal": True})
+
+    def test_the_code_of_a_java_client_is_refused(self) -> None:
+        udf = {"common_inline_user_defined_function": {"function_name": "f", "scalar_scala_udf": {"payload": b"x"}}}
+
+        with pytest.raises(RequestRefusedError, match="user code does not run in the driver"):
+            try_relation(project=relations.Project(input=a_range(), expressions=[udf]))
 
 
 REFUSED_RELATIONS = {

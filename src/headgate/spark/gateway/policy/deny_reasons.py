@@ -17,7 +17,7 @@ _CACHE = (
 )
 _OPAQUE = "Headgate cannot check what an extension contains; use a PySpark 4.1 client without extensions"
 _RESOURCES = "the operator manages the resources of the cluster; leave resource requests and profiles out"
-_JVM = "only Scala and Java clients send it; use a PySpark 4.1 client"
+_JVM = "it says where the code of a Scala or Java program is, which Headgate does not need; leave it out"
 _GLOBAL_VIEW = "all sessions share global temporary views; use a temporary view instead"
 
 REFUSED: Final = {

@@ -14,6 +14,17 @@ _NAME: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 """A qualified name in SQL syntax."""
 
 
+def _drop_jvm_origin(origin: Any) -> None:
+    """Drop the stack trace that Scala and Java clients send with each column: Spark uses it only in the texts of errors."""
+    origin.ClearField("jvm_origin")
+
+
+def _drop_false_marker(function: Any) -> None:
+    """Drop the statement of Scala and Java clients that a function is not internal: the absence of the marker says the same."""
+    if not function.is_internal:
+        function.ClearField("is_internal")
+
+
 def _rewrite_relation(relation: Any) -> None:
     kind = relation.WhichOneof("rel_type")
     if kind == "catalog":
@@ -117,6 +128,8 @@ _MODES: Final[Mapping[int, Any]] = {
 REWRITES: Final[Mapping[str, Callable[[Any], None]]] = {
     "ChunkedCachedLocalRelation": name_cached_rows,
     "Command": _name_written_table,
+    "Expression.UnresolvedFunction": _drop_false_marker,
+    "Origin": _drop_jvm_origin,
     "Relation": _rewrite_relation,
     "WriteStreamOperationStart": _discard_console,
 }
