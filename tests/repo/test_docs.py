@@ -87,6 +87,7 @@ class TestDependencies:
             *groups["bench"],
             *groups["mutate"],
             *groups["release"],
+            *groups["client"],
         ]
 
         explained = re.findall(r"^\| `([a-z0-9-]+)` \|", packages(), re.MULTILINE)

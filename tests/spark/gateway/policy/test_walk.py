@@ -111,7 +111,7 @@ STACK = {"stack_trace": [{"declaring_class": "x.Y", "method_name": "m", "file_na
 """What a Scala or Java client says about the place of a column in its code."""
 
 
-def projected(function: dict[str, Any], origin: dict[str, Any] | None = None) -> Any:
+def projected(function: dict[str, Any], origin: Any = None) -> Any:
     """Return the query that the gateway would forward, of a function in one column with this origin."""
     column = {"unresolved_function": {"function_name": "upper", **function}, "common": {"origin": origin or {}}}
     found = try_relation(project=relations.Project(input=a_range(), expressions=[column]))
