@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements.lock", *(f"requirements-{group}.lock" for group in ("build", "bench", "mutate", "release", "client")))
+LOCKS = (
+    "requirements.lock",
+    *(f"requirements-{group}.lock" for group in ("build", "bench", "mutate", "release", "client")),
+)
 
 _LOCKED = re.compile(r"[a-z0-9][a-z0-9._-]*==\S+( ; .+)? \\")
 _HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?")
