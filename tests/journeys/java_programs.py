@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,11 +38,13 @@ class JavaPrograms:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    def run(self, name: str, *arguments: str, known: Mapping[str, str] | None = None) -> str:
-        """Return what a compiled program prints, with these environment variables."""
-        options = (self.folder / "java-options.txt").read_text(encoding="utf-8").split()
+    def run(
+        self, name: str, *arguments: str, options: Sequence[str] = (), known: Mapping[str, str] | None = None
+    ) -> str:
+        """Return what a compiled program prints, with these further options of Java and environment variables."""
+        of_page = (self.folder / "java-options.txt").read_text(encoding="utf-8").split()
         path = f"{self.folder}{os.pathsep}{self.folder / 'headgate-jdbc'}{os.sep}*"
-        command = [self.java, *options, "-cp", path, name, *arguments]
+        command = [self.java, *of_page, *options, "-cp", path, name, *arguments]
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_WITHIN, check=False, env=dict(known or {})
         )

@@ -1,16 +1,24 @@
 """The JDBC driver of Spark Connect through the gateway: rows, metadata and refusals as on plain Spark, and only what a user may see."""
 
+import datetime as dt
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import grpc
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from headgate.app.server import Server
 from headgate.spark.toolchain.errors import ToolchainError
+from headgate.spark.toolchain.truststore import write_truststore
 from tests.conftest import IN_CI
 from tests.journeys.java_programs import JavaPrograms, prepare_programs
 from tests.journeys.sql_person import Person
+from tests.spark.gateway.fake_backend import fake_backend
+from tests.spark.gateway.gateway_harness import running_gateway
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -75,11 +83,22 @@ def attempts(programs: JavaPrograms, url: str, *arguments: str) -> dict[str, str
     return dict(line.split("\t", 1) for line in printed.splitlines() if "\t" in line)
 
 
-class TestRows:
-    @pytest.fixture(scope="class")
-    def read(self, server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
-        return attempts(programs, f"{remote(server, jo)};x-headgate-organization=organization", "read")
+@pytest.fixture(scope="module")
+def read(server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
+    return attempts(programs, f"{remote(server, jo)};x-headgate-organization=organization", "read")
 
+
+@pytest.fixture(scope="module")
+def shown(server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
+    return attempts(programs, remote(server, jo), "list")
+
+
+@pytest.fixture(scope="module")
+def refused(server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
+    return attempts(programs, remote(server, jo), "refused", *REFUSED)
+
+
+class TestRows:
     @pytest.mark.parametrize(
         ("what", "found"),
         [
@@ -118,10 +137,6 @@ def test_statements_write_and_the_driver_counts_no_rows(server: Server, programs
 
 
 class TestMetadata:
-    @pytest.fixture(scope="class")
-    def shown(self, server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
-        return attempts(programs, remote(server, jo), "list")
-
     @pytest.mark.parametrize(
         ("what", "found"),
         [
@@ -156,10 +171,6 @@ class TestMetadata:
 
 
 class TestRefusals:
-    @pytest.fixture(scope="class")
-    def refused(self, server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
-        return attempts(programs, remote(server, jo), "refused", *REFUSED)
-
     @pytest.mark.parametrize("statement", REFUSED)
     def test_a_refusal_names_its_state_and_what_to_do(self, refused: dict[str, str], statement: str) -> None:
         words = refused[statement]
@@ -205,3 +216,34 @@ def test_the_example_program_reports_its_orders(server: Server, programs: JavaPr
         "amount DECIMAL(10,2)",
         "ordered DATE",
     ]
+
+
+def issue_certificate() -> tuple[bytes, bytes, bytes]:
+    """Return a key and a certificate of `localhost` as PEM, and the certificate as DER."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+        .not_valid_after(dt.datetime(2120, 1, 1, tzinfo=dt.UTC))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    unencrypted = serialization.NoEncryption()
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, unencrypted)
+    return private, certificate.public_bytes(pem), certificate.public_bytes(serialization.Encoding.DER)
+
+
+def test_the_driver_sends_its_token_under_tls(programs: JavaPrograms, tmp_path: Path) -> None:
+    key, certificate, der = issue_certificate()
+    write_truststore([der], tmp_path / "authorities.jks")
+    trust = (f"-Djavax.net.ssl.trustStore={tmp_path}/authorities.jks", "-Djavax.net.ssl.trustStorePassword=changeit")
+    with (
+        fake_backend() as backend,
+        running_gateway(backend.driver, "ann", tls=grpc.ssl_server_credentials([(key, certificate)])) as gateway,
+    ):
+        url = f"jdbc:sc://localhost:{gateway.port}/;use_ssl=true;token=unknown"
+        printed = programs.run("JdbcChecks", url, "refused", "SELECT 1", options=trust)
+
+    assert "the token is not valid" in printed

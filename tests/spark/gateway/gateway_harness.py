@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import grpc
+
 from headgate.control.connections.commands import JdbcAccess, JdbcAccessError
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.models.library import FixedModels
@@ -156,7 +158,9 @@ def answering(spark: FakeSpark, tokens: Tokens, driver: DriverAccess) -> Iterato
 
 
 @contextmanager
-def running_gateway(driver: DriverAccess, *names: str) -> Iterator[RunningGateway]:
+def running_gateway(
+    driver: DriverAccess, *names: str, tls: grpc.ServerCredentials | None = None
+) -> Iterator[RunningGateway]:
     """Run a gateway in front of the driver until the block ends.
 
     The gateway requests decisions over HTTP, as it does in its own process.
@@ -166,7 +170,7 @@ def running_gateway(driver: DriverAccess, *names: str) -> Iterator[RunningGatewa
 
         async def build() -> RunningGateway:
             authority = RemoteAuthority(url, KEY)
-            gateway = Gateway(GatewaySettings(port=0), authority)
+            gateway = Gateway(GatewaySettings(port=0, credentials=tls), authority)
             port, _ = await gateway.start()
             return RunningGateway(gateway, authority, port, spark, tokens, run)
 

@@ -8,7 +8,13 @@ from google.protobuf.any_pb2 import Any as Packed
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.spark.gateway.errors import STATUS_KEY, RequestRefusedError, TooComplexError, status_details
+from headgate.spark.gateway.errors import (
+    STATUS_KEY,
+    InvalidRequestError,
+    RequestRefusedError,
+    TooComplexError,
+    status_details,
+)
 from headgate.spark.gateway.jvm_clients import is_jvm_client, name_state
 from headgate.spark.gateway.protos import base
 from tests.spark.gateway.gateway_harness import RunningGateway
@@ -23,6 +29,12 @@ def info_of(rich: bytes) -> ErrorInfo:
     for detail in Status.FromString(rich).details:
         detail.Unpack(info)
     return info
+
+
+def of_condition(state: str, condition: str, **more: str) -> bytes:
+    detail = Packed()
+    detail.Pack(ErrorInfo(metadata={"sqlState": state, "errorClass": condition, **more}))
+    return Status(code=7, message=REFUSAL, details=[detail]).SerializeToString()
 
 
 class TestUserAgents:
@@ -57,10 +69,23 @@ class TestMessages:
             "sqlState": "42501",
         }
 
+    def test_a_limit_of_the_gateway_names_its_sqlstate_and_has_no_condition(self) -> None:
+        message, [(_, sent)] = name_state("too deep", ((STATUS_KEY, status_details(TooComplexError("too deep"))),))
+
+        assert message == "too deep SQLSTATE: 54001"
+        assert dict(info_of(sent).metadata) == {
+            "classes": '["org.apache.spark.sql.AnalysisException"]',
+            "sqlState": "54001",
+        }
+
+    def test_a_limit_of_the_guard_names_its_condition_and_sqlstate(self) -> None:
+        message, [(_, sent)] = name_state("too large", ((STATUS_KEY, of_condition("54000", "HEADGATE_LIMIT")),))
+
+        assert message == "[HEADGATE_LIMIT] too large SQLSTATE: 54000"
+        assert info_of(sent).metadata["classes"] == '["org.apache.spark.SparkException"]'
+
     def test_a_refusal_keeps_no_other_detail_of_the_driver(self) -> None:
-        detail = Packed()
-        detail.Pack(ErrorInfo(metadata={"sqlState": "42501", "errorId": "1", "stackTrace": "at x.Y"}))
-        rich = Status(code=7, message=REFUSAL, details=[detail]).SerializeToString()
+        rich = of_condition("42501", "HEADGATE_ACCESS_DENIED", errorId="1", stackTrace="at x.Y")
 
         _, [(_, sent)] = name_state(REFUSAL, ((STATUS_KEY, rich),))
 
@@ -74,7 +99,10 @@ class TestMessages:
             ((STATUS_KEY, b""),),
             ((STATUS_KEY, b"\xff\xff"),),
             ((STATUS_KEY, Status(code=7, message="SQLSTATE: 42501").SerializeToString()),),
-            ((STATUS_KEY, status_details(TooComplexError("too deep"))),),
+            ((STATUS_KEY, of_condition("42P01", "TABLE_OR_VIEW_NOT_FOUND")),),
+            ((STATUS_KEY, of_condition("42501", "NOT_OF_HEADGATE")),),
+            ((STATUS_KEY, of_condition("", "HEADGATE_LIMIT")),),
+            ((STATUS_KEY, status_details(InvalidRequestError("no message"))),),
         ],
     )
     def test_any_other_error_stays_as_it_is(self, trailers: tuple[tuple[str, bytes], ...]) -> None:

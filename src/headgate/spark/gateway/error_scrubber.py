@@ -29,7 +29,7 @@ def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, byt
     A refusal keeps only its message, and has the same code whether the guard or the catalog refused. An error without
     a SQLSTATE, or with an internal one, was not written for users: plans, stack traces, paths and hosts are removed.
     """
-    status, info = _read(rich)
+    status, info = read_status(rich)
     state = info.metadata.get("sqlState", "")
     if state == REFUSED_STATE:
         return _short(grpc.StatusCode.PERMISSION_DENIED, status.message, info)
@@ -38,9 +38,21 @@ def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, byt
     return code, status.message, rich
 
 
+def read_status(rich: bytes) -> tuple[Status, ErrorInfo]:
+    """Return the status and its `ErrorInfo`; both are empty if the bytes cannot be parsed."""
+    info = ErrorInfo()
+    try:
+        status = Status.FromString(rich)
+    except DecodeError:
+        return Status(), info
+    for detail in status.details:
+        detail.Unpack(info)  # has no effect on a detail of another type
+    return status, info
+
+
 def status_sqlstate(rich: bytes) -> str:
     """Return the SQLSTATE of a rich status, or an empty string."""
-    return _read(rich)[1].metadata.get("sqlState", "")
+    return read_status(rich)[1].metadata.get("sqlState", "")
 
 
 def scrub_chain(answer: bytes) -> bytes:
@@ -108,18 +120,6 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         if not message[at - 1] & 0x80:
             break
     return value, at
-
-
-def _read(rich: bytes) -> tuple[Status, ErrorInfo]:
-    """Return the status and its `ErrorInfo`; both are empty if the bytes cannot be parsed."""
-    info = ErrorInfo()
-    try:
-        status = Status.FromString(rich)
-    except DecodeError:
-        return Status(), info
-    for detail in status.details:
-        detail.Unpack(info)  # has no effect on a detail of another type
-    return status, info
 
 
 def _short(code: grpc.StatusCode, message: str, info: ErrorInfo) -> tuple[grpc.StatusCode, str, bytes]:

@@ -1,4 +1,4 @@
-"""Refusals for Scala and Java clients, such as the JDBC driver: the message names the error condition and the SQLSTATE.
+"""Headgate's errors for Scala and Java clients, such as the JDBC driver: the message names the error condition and the SQLSTATE.
 
 These clients look up the SQLSTATE of a condition in Spark's own list, and do not read the one that the server sends.
 """
@@ -11,16 +11,13 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from headgate.control.text.error_text import REFUSED_CONDITION, REFUSED_STATE
-from headgate.spark.gateway.error_scrubber import status_sqlstate
+from headgate.spark.gateway.error_scrubber import read_status
 from headgate.spark.gateway.errors import STATUS_KEY
 
 _USER_AGENT: Final = "user-agent"
 _GRPC_OF_JAVA: Final = "grpc-java"
-_SHOWN_AS: Final = {
-    "classes": '["org.apache.spark.SparkException"]',
-    "errorClass": REFUSED_CONDITION,
-    "sqlState": REFUSED_STATE,
-}
+_OWN_CONDITION: Final = "HEADGATE_"
+_SHOWN_AS: Final = '["org.apache.spark.SparkException"]'
 """These clients replace an error of a more special class by an internal error, because Spark's list does not have the condition."""
 
 Trailers = tuple[tuple[str, bytes], ...]
@@ -32,12 +29,19 @@ def is_jvm_client(metadata: Iterable[tuple[str, str | bytes]]) -> bool:
 
 
 def name_state(details: str, trailers: Trailers) -> tuple[str, Trailers]:
-    """Return an error's message and trailers; if it is a refusal, with condition and SQLSTATE in Spark's own format."""
-    rich = dict(trailers).get(STATUS_KEY, b"")
-    if status_sqlstate(rich) != REFUSED_STATE:
+    """Return an error's message and trailers; if it is Headgate's, with condition and SQLSTATE in Spark's own format."""
+    status, info = read_status(dict(trailers).get(STATUS_KEY, b""))
+    state, condition = info.metadata.get("sqlState", ""), info.metadata.get("errorClass", "")
+    if not state or (condition and not condition.startswith(_OWN_CONDITION)):
         return details, trailers
-    info, detail = ErrorInfo(reason="refused", domain="headgate", metadata=_SHOWN_AS), Any()
-    detail.Pack(info)
-    message = f"[{REFUSED_CONDITION}] {details} SQLSTATE: {REFUSED_STATE}"
-    status = Status(code=Status.FromString(rich).code, message=message, details=[detail])
-    return message, ((STATUS_KEY, status.SerializeToString()),)
+    if state == REFUSED_STATE:
+        condition = REFUSED_CONDITION
+    named = (
+        {"classes": _SHOWN_AS, "errorClass": condition}
+        if condition
+        else {"classes": info.metadata.get("classes", "[]")}
+    )
+    detail = Any()
+    detail.Pack(ErrorInfo(reason=info.reason, domain=info.domain, metadata={**named, "sqlState": state}))
+    message = f"{f'[{condition}] ' if condition else ''}{details} SQLSTATE: {state}"
+    return message, ((STATUS_KEY, Status(code=status.code, message=message, details=[detail]).SerializeToString()),)
