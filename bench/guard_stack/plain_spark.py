@@ -4,8 +4,9 @@ import os
 import secrets
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,18 +26,27 @@ _OPENED = (
 @contextmanager
 def plain_spark(tools: Toolchain, folder: Path, lake: Mapping[str, str]) -> Iterator[SparkSession]:
     """Run a driver like Headgate's, but without Headgate, until the block ends; `lake` has the settings of the catalog that differ."""
-    folder.mkdir(parents=True, exist_ok=True)
-    port, token = _free_port(), secrets.token_urlsafe(16)
-    command = _command(tools, _conf(folder, lake) | _listening(port, token))
-    with (folder / "driver.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, stdout=log, stderr=log
-        )
-    try:
-        _wait_for(port, process, folder / "driver.log")
+    with plain_server(tools, folder, lake) as (port, token):
         session = connect(port, token)
         yield session
         session.client.close()
+
+
+@contextmanager
+def plain_server(
+    tools: Toolchain, folder: Path, conf: Mapping[str, str], jars: Sequence[Path] = ()
+) -> Iterator[tuple[int, str]]:
+    """Run the driver of `plain_spark` with additional settings and jars until the block ends; yield its port and its token."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port, token = _free_port(), secrets.token_urlsafe(16)
+    command = _command(tools, jars, _conf(folder, conf) | _listening(port, token))
+    python = {"SPARK_HOME": str(spark_jars().parent), "PYSPARK_PYTHON": sys.executable}
+    environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **python}
+    with (folder / "driver.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)
+    try:
+        _wait_for(port, process, folder / "driver.log")
+        yield port, token
     finally:
         process.terminate()
         process.wait()
@@ -71,7 +81,7 @@ def _listening(port: int, token: str) -> dict[str, str]:
     }
 
 
-def _command(tools: Toolchain, conf: Mapping[str, str]) -> list[str]:
+def _command(tools: Toolchain, jars: Sequence[Path], conf: Mapping[str, str]) -> list[str]:
     return [
         str(tools.java),
         "-Xmx1g",
@@ -82,7 +92,7 @@ def _command(tools: Toolchain, conf: Mapping[str, str]) -> list[str]:
         "--enable-native-access=ALL-UNNAMED",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED.split()),
         "-cp",
-        f"{tools.iceberg_jar}{os.pathsep}{spark_jars()}{os.sep}*",
+        os.pathsep.join((str(tools.iceberg_jar), *map(str, jars), f"{spark_jars()}{os.sep}*")),
         "org.apache.spark.deploy.SparkSubmit",
         *(part for key, value in conf.items() for part in ("--conf", f"{key}={value}")),
         "--class",
