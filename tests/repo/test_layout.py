@@ -17,6 +17,7 @@ GROUPS = {
     "promises": "what holds at every route and endpoint",
     "repo": "the repository itself",
     "scenarios": "folders of cases, for every way to ask",
+    "spark_compatibility": "the comparison of Spark behind Headgate with plain Spark",
     "spark/gateway/concurrency": "many clients at once at one gateway",
     "spark/guard": "the guard, which is written in Scala",
     "survival": "kills, races, outages",

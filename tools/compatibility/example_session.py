@@ -25,11 +25,11 @@ _JOB_SECONDS: Final = 420.0
 """After this time the remaining examples of a job are skipped."""
 
 
-def run_examples(connect: Callable[[], Any], job: Job, limit: float) -> list[Result]:
-    """Return the results of the examples of a job's documents."""
+def run_examples(connect: Callable[[], Any], job: Job, kept: frozenset[str], limit: float) -> list[Result]:
+    """Return the results of the examples of a job's documents; databases that are not among the `kept` ones are dropped at the end."""
     documents = documents_of(job.source)
     module = {} if job.source.endswith(CASES_SUFFIX) else vars(importlib.import_module(job.source))
-    run = _ExampleRun(connect, limit)
+    run = _ExampleRun(connect, kept, limit)
     try:
         for name in job.documents:
             run.run_document(documents[name], module)
@@ -51,8 +51,8 @@ def names_for(module: Mapping[str, Any], session: Any) -> dict[str, Any]:
 class _ExampleRun:
     """A session with the results of its examples. It is opened again if the server has ended it."""
 
-    def __init__(self, connect: Callable[[], Any], limit: float) -> None:
-        self._connect, self._limit = connect, limit
+    def __init__(self, connect: Callable[[], Any], kept: frozenset[str], limit: float) -> None:
+        self._connect, self._kept, self._limit = connect, kept, limit
         self._deadline = time.monotonic() + _JOB_SECONDS
         self._checker = doctest.OutputChecker()
         self.results: list[Result] = []
@@ -76,7 +76,7 @@ class _ExampleRun:
     def close(self) -> None:
         """Drop what the examples have created, and end the session."""
         with contextlib.suppress(Exception, TimeLimitError), time_limit(60):
-            drop_leftovers(self._session, HOME)
+            drop_leftovers(self._session, HOME, self._kept)
         with contextlib.suppress(Exception, TimeLimitError), time_limit(10):
             self._session.stop()
 

@@ -12,7 +12,6 @@ from tools.compatibility.jobs import QUERY_FOLDERS
 HOME: Final = "default"
 """The database in which the SQL tests and the examples run."""
 _KEPT: Final = frozenset(("testdata", "arraydata", "mapdata", "aggtest", "onek", "tenk1"))
-_QUERY_DATABASES: Final = ("tpcds", "tpch", "ssb")
 _NEEDS_TPCDS: Final = "pipe-operators.sql"
 """The one input of the SQL tests that reads the tables of TPC-DS."""
 _TENK: Final = (
@@ -86,17 +85,28 @@ def create_views(session: Any, job: str) -> None:
             session.sql(f"CREATE TEMPORARY VIEW {name} AS SELECT * FROM lake.tpcds.{name}").collect()  # noqa: S608 (constants of this module and Spark's names)
 
 
-def drop_leftovers(session: Any, job: str) -> None:
-    """Drop the tables, views and databases that a job has left."""
+def databases_in(session: Any) -> frozenset[str]:
+    """Return the names of the databases of the lake."""
+    return frozenset(row[0] for row in session.sql("SHOW NAMESPACES IN lake").collect())
+
+
+def drop_leftovers(session: Any, job: str, kept: frozenset[str]) -> None:
+    """Drop the tables and views that a job has left in its database, and the databases that are not among the `kept` ones."""
     if home_of(job) != HOME:
         return
     session.sql(f"USE lake.{HOME}").collect()
-    for database in [row[0] for row in session.sql("SHOW NAMESPACES IN lake").collect()]:
-        if database not in _QUERY_DATABASES:
-            _drop_objects(session, database, _KEPT if database == HOME else frozenset())
-            if database != HOME:
-                with contextlib.suppress(Exception):
-                    session.sql(f"DROP NAMESPACE IF EXISTS lake.`{database}`").collect()
+    _drop_objects(session, HOME, _KEPT)
+    for database in databases_in(session) - kept:
+        _drop_objects(session, database, frozenset())
+        with contextlib.suppress(Exception):
+            session.sql(f"DROP NAMESPACE IF EXISTS lake.`{database}`").collect()
+
+
+def drop_databases(session: Any, databases: Iterable[str]) -> None:
+    """Drop the databases with all their tables."""
+    for database in databases:
+        _drop_objects(session, database, frozenset())
+        session.sql(f"DROP NAMESPACE lake.`{database}`").collect()
 
 
 def _drop_objects(session: Any, database: str, kept: frozenset[str]) -> None:

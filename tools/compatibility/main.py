@@ -105,6 +105,8 @@ def _report(given: argparse.Namespace, jobs: list[Job], results: Results, inputs
     print("\n".join(report(summary, compared, classes, inputs.left_out())))
     if given.record:
         _record(summary)
+    if missing := len(jobs) - summary.jobs:
+        raise RunError(f"{missing} jobs have no results; run them without `--compare-only`")
     return 0 if summary.is_acceptable else 1
 
 

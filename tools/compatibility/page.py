@@ -109,9 +109,9 @@ def _limit(summary: Summary) -> str:
 
 
 def _causes(summary: Summary) -> Iterator[tuple[object, ...]]:
-    yield ("statements", "reason", "class", "example")
+    yield ("statements", "reason", "class")
     for each in summary.causes:
-        yield (each.count, each.sentence.replace("<", "&lt;"), each.name or "none", f"`` {each.example} ``")
+        yield (each.count, each.sentence.replace("<", "&lt;"), each.name or "none")
 
 
 def _differences(classes: Classes, summary: Summary) -> Iterator[tuple[object, ...]]:

@@ -16,6 +16,7 @@ def report(summary: Summary, compared: Sequence[Compared], classes: Classes, lef
     return [
         *_suites(summary),
         *_refusals(summary, classes),
+        *_causes(summary, compared),
         *_differences(summary, classes),
         *_unread(compared, classes),
         "",
@@ -52,9 +53,16 @@ def _refusals(summary: Summary, classes: Classes) -> Iterator[str]:
             if any(counts):
                 yield f"  {counts[0]:5} + {counts[1]:<4} {each.name}{apart}: {each.why}"
     yield f"  {summary.without_class:5}        without a class"
-    yield "the most frequent refusals that are not counted apart:"
+
+
+def _causes(summary: Summary, compared: Sequence[Compared]) -> Iterator[str]:
+    examples = {each.cause: each for each in reversed(compared) if each.verdict is Verdict.REFUSED}
+    yield ""
+    yield "the most frequent refusals that are not counted apart, each with its first statement:"
     for cause in summary.causes:
-        yield f"       {cause.count:5} {cause.name or 'without a class'}: {cause.sentence}; for example `{cause.example}`"
+        yield f"  {cause.count:5} {cause.name or 'without a class'}: {cause.sentence}"
+        if example := examples.get(cause.sentence):
+            yield f"        {example.job}: {_line(example.statement)}"
 
 
 def _differences(summary: Summary, classes: Classes) -> Iterator[str]:

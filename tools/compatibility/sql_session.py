@@ -17,10 +17,13 @@ _LOST: Final = ("SESSION_CLOSED", "SESSION_CHANGED", "SESSION_NOT_FOUND", "UNAVA
 
 
 def run_statements(
-    connect: Callable[[], Any], job: Job, refused_settings: frozenset[str], limit: float
+    connect: Callable[[], Any], job: Job, refused_settings: frozenset[str], kept: frozenset[str], limit: float
 ) -> list[Result]:
-    """Return the results of the settings and statements of an input. `refused_settings` are reset after their statement."""
-    run = _SqlRun(connect, job, refused_settings, limit)
+    """Return the results of the settings and statements of an input.
+
+    `refused_settings` are reset after their statement; databases that are not among the `kept` ones are dropped at the end.
+    """
+    run = _SqlRun(connect, job, refused_settings, kept, limit)
     try:
         for key, value in job.settings:
             run.step(f"SET {key}={value}", "setting")
@@ -34,8 +37,10 @@ def run_statements(
 class _SqlRun:
     """A session with the results of its statements. It is opened again if the server has ended it."""
 
-    def __init__(self, connect: Callable[[], Any], job: Job, refused_settings: frozenset[str], limit: float) -> None:
-        self._connect, self._job, self._refused, self._limit = connect, job, refused_settings, limit
+    def __init__(
+        self, connect: Callable[[], Any], job: Job, refused_settings: frozenset[str], kept: frozenset[str], limit: float
+    ) -> None:
+        self._connect, self._job, self._refused, self._kept, self._limit = connect, job, refused_settings, kept, limit
         self._deadline = time.monotonic() + _JOB_SECONDS
         self.results: list[Result] = []
         self._session = self._open()
@@ -61,7 +66,7 @@ class _SqlRun:
     def close(self) -> None:
         """Drop what the input has created, and end the session."""
         with contextlib.suppress(Exception, TimeLimitError), time_limit(60):
-            drop_leftovers(self._session, self._job.name)
+            drop_leftovers(self._session, self._job.name, self._kept)
         with contextlib.suppress(Exception, TimeLimitError), time_limit(10):
             self._session.stop()
 

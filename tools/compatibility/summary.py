@@ -27,7 +27,6 @@ class Cause:
     name: str
     sentence: str
     count: int
-    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,6 @@ def summarize(compared: Sequence[Compared], classes: Classes, measured: Mapping[
     suites: dict[str, Counter[str]] = {}
     refused, wake, differences = Counter[str](), Counter[str](), Counter[str]()
     causes = Counter[tuple[str, str]]()
-    examples: dict[tuple[str, str], str] = {}
     subjects: dict[str, list[int]] = {}
     apart = without_class = unread = 0
     for each in compared:
@@ -98,9 +96,7 @@ def summarize(compared: Sequence[Compared], classes: Classes, measured: Mapping[
             if found and found.is_apart:
                 apart += 1
             else:
-                key = (found.name if found else "", each.cause)
-                causes[key] += 1
-                examples.setdefault(key, " ".join(each.refused_statement.split())[:120])
+                causes[found.name if found else "", each.cause] += 1
         elif each.verdict in DIFFERENT:
             known = classes.difference_of(each)
             unread += known is None
@@ -114,7 +110,7 @@ def summarize(compared: Sequence[Compared], classes: Classes, measured: Mapping[
         refused=dict(sorted(refused.items())),
         wake=dict(sorted(wake.items())),
         apart=apart,
-        causes=[Cause(*key, n, examples[key]) for key, n in causes.most_common(_MOST_CAUSES)],
+        causes=[Cause(*key, n) for key, n in causes.most_common(_MOST_CAUSES)],
         without_class=without_class,
         differences=dict(sorted(differences.items())),
         unread=unread,

@@ -23,7 +23,7 @@ from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: E402 (PySp
 from pyspark.sql.connect.session import SparkSession  # noqa: E402
 
 from tools.compatibility.example_session import run_examples  # noqa: E402
-from tools.compatibility.fixture_tables import create_tables  # noqa: E402
+from tools.compatibility.fixture_tables import create_tables, databases_in  # noqa: E402
 from tools.compatibility.jobs import Job, job_from_json  # noqa: E402
 from tools.compatibility.results import PLAIN, Results, write_results  # noqa: E402
 from tools.compatibility.sql_session import run_statements  # noqa: E402
@@ -61,16 +61,17 @@ def main() -> None:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     os.environ["SPARK_REMOTE"] = order.url
+    session = _open_session(order.url)
     if order.tests:
-        session = _open_session(order.url)
         create_tables(session, order.databases, Path(order.tests), Path(order.sources))
-        session.stop()
+    kept = databases_in(session)
+    session.stop()
     results = Results(Path(order.headgate), Path(order.plain))
     for number, job in enumerate(map(job_from_json, order.jobs), start=1):
-        _run(order, results, job, number)
+        _run(order, results, job, number, kept)
 
 
-def _run(order: Order, results: Results, job: Job, number: int) -> None:
+def _run(order: Order, results: Results, job: Job, number: int, kept: frozenset[str]) -> None:
     refused: list[str] = []
     if order.side == PLAIN:
         while (found := results.refused_settings(job)) is None:
@@ -85,9 +86,9 @@ def _run(order: Order, results: Results, job: Job, number: int) -> None:
         return _open_session(order.url)
 
     if job.is_sql:
-        found = run_statements(connect, job, frozenset(refused), order.limit)
+        found = run_statements(connect, job, frozenset(refused), kept, order.limit)
     else:
-        found = run_examples(connect, job, order.limit)
+        found = run_examples(connect, job, kept, order.limit)
     write_results(file, found)
     place = f"{number}/{len(order.jobs)}"
     print(f"{order.side:8} {place:>7} {job.name}: {len(found)} in {time.monotonic() - began:.0f} s", flush=True)
