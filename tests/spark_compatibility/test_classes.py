@@ -41,6 +41,9 @@ def name_of(classes: Classes, cause: str, statement: str = "SELECT 1") -> str:
             "f()",
             "functions that are not reviewed",
         ),
+        ("the option `checkpointLocation` is not allowed", "writeStream", "streams: sinks, sources and checkpoints"),
+        ("a table cannot have a storage location of its own: the lake", "CREATE TABLE t", "file paths"),
+        ("the Spark operation `ScalaUDF` is refused", "df.stat.sampleBy", ""),
         ("the Spark operation `TryEval` is refused: Headgate allows only reviewed operations", "SELECT 1", ""),
     ],
 )

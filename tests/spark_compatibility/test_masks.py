@@ -17,6 +17,7 @@ from tools.compatibility.masks import mask
         ("CTERelationRef 4, true", "CTERelationRef 17, true"),
         ("*(1) Project", "*(2) Project"),
         ("current-snapshot-id = 12", "current-snapshot-id = 34"),
+        ("Row(previous_ref=7415, updated_ref=26)", "Row(previous_ref=5, updated_ref=37312)"),
         ("<object at 0x7f3225ffb6c0>", "<object at 0x7fdf40fd7b80>"),
     ],
 )

@@ -21,7 +21,7 @@ _MASKS: Final = (
     (re.compile(r"Loop id: \d+"), "Loop id: x"),
     (re.compile(r"\*\(\d+\) "), "*"),
     (re.compile(r"(snapshot-id'?,? ?=? ?'?)\d+"), r"\1x"),
-    (re.compile(r"snapshotId=\d+"), "snapshotId=x"),
+    (re.compile(r"\b(snapshotId|\w*snapshot_id|previous_ref|updated_ref)=\d+"), r"\1=x"),
     (re.compile(r"(Created Time|Owner): [^\\\n]*"), r"\1: x"),
     # Spark writes the name of a property letter by letter where it shows the properties of a table.
     (re.compile(r"\[\[, c, u, r, r, e, n, t, -, s, n, a, p.*"), "<properties>"),

@@ -51,6 +51,7 @@ def plain_side(name: str, tools: Toolchain, jars: SuiteJars) -> Iterator[Side]:
         conf = {
             "spark.sql.warehouse.dir": str(folder / "session-warehouse"),
             "spark.checkpoint.dir": str(folder / "checkpoints"),
+            "spark.sql.streaming.checkpointLocation": str(folder / "stream-checkpoints"),
             "spark.sql.scripting.enabled": "true",
             f"{lake}.type": "jdbc",
             f"{lake}.uri": f"jdbc:sqlite:{folder / 'lake.db'}?busy_timeout=10000",

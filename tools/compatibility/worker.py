@@ -4,6 +4,7 @@ It reads its order as JSON from standard input: the address contains a token, wh
 """
 
 import contextlib
+import gc
 import json
 import logging
 import os
@@ -58,6 +59,8 @@ class Order:
 def main() -> None:
     """Run the order that standard input has."""
     order = Order(**json.loads(sys.stdin.read()))
+    # PySpark's client ends a session that the garbage collector finds; in a thread of gRPC that is a deadlock.
+    gc.disable()
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     os.environ["SPARK_REMOTE"] = order.url
@@ -69,6 +72,7 @@ def main() -> None:
     results = Results(Path(order.headgate), Path(order.plain))
     for number, job in enumerate(map(job_from_json, order.jobs), start=1):
         _run(order, results, job, number, kept)
+        gc.collect()
 
 
 def _run(order: Order, results: Results, job: Job, number: int, kept: frozenset[str]) -> None:
