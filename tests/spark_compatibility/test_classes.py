@@ -10,7 +10,7 @@ from tools.compatibility.comparison import Compared, Verdict
 from tools.compatibility.outcomes import Outcome
 
 REFUSAL = Compared(
-    "a.sql", "SELECT f()", "statement", "", Verdict.REFUSED, "", "SELECT f()", Outcome("error"), Outcome("rows")
+    "a.sql", "SELECT f()", "statement", "", Verdict.REFUSED, "", "SELECT f()", "", Outcome("error"), Outcome("rows")
 )
 
 
@@ -76,6 +76,9 @@ def test_a_known_difference_needs_all_of_its_patterns(classes: Classes) -> None:
     assert name(replace(known, verdict=Verdict.HEADGATE_FAILS)) == ""
     assert name(replace(known, statement="SELECT 1")) == ""
     assert name(replace(known, plain=Outcome("error", message="another"))) == ""
+    use = replace(known, statement="SELECT f(1)", plain=Outcome("error", condition="UNRESOLVED_ROUTINE"))
+    assert name(replace(use, after=known.statement)) == "uses of temporary functions with parameters"
+    assert name(use) == ""
 
 
 @pytest.mark.parametrize("verdict", [Verdict.DIFFERENT_ROWS, Verdict.DIFFERENT_SCHEMA, Verdict.HEADGATE_FAILS])

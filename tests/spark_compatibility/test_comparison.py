@@ -91,11 +91,39 @@ def test_a_list_that_lacks_a_refused_object_is_in_its_wake() -> None:
     assert verdicts(compare(JOB, headgate, plain, {})) == [Verdict.REFUSED, Verdict.IN_THE_WAKE]
 
 
+def test_a_difference_names_the_earlier_one_on_whose_object_it_depends() -> None:
+    rename = "ALTER TABLE lake.a RENAME TO lake.b"
+    headgate = results((rename, ROWS), ("TABLE b", ROWS), ("TABLE c", ROWS))
+    plain = results((rename, ERROR), ("TABLE b", ERROR), ("TABLE c", ERROR))
+
+    found = compare(JOB, headgate, plain, {})
+
+    assert verdicts(found) == [Verdict.PLAIN_FAILS] * 3
+    assert [each.after for each in found] == ["", rename, ""]
+
+
 def test_equal_rows_after_a_refusal_stay_the_same() -> None:
     headgate = results(("DROP VIEW v", REFUSED), ("SELECT 1 AS v", ROWS))
     plain = results(("DROP VIEW v", ROWS), ("SELECT 1 AS v", ROWS))
 
     assert verdicts(compare(JOB, headgate, plain, {})) == [Verdict.REFUSED, Verdict.SAME_ROWS]
+
+
+@pytest.mark.parametrize(
+    ("refused", "example", "verdict"),
+    [
+        ('df.writeTo("lake.a.t").append()', 'spark.table("t").count()', Verdict.IN_THE_WAKE),
+        ('spark.conf.set("a.b", "1")', 'spark.conf.get("a.b")', Verdict.IN_THE_WAKE),
+        ('spark.conf.set("a.b", "1")', "spark.range(3).count()", Verdict.DIFFERENT_ROWS),
+    ],
+)
+def test_other_rows_are_in_the_wake_only_of_a_refusal_that_the_example_names(
+    refused: str, example: str, verdict: Verdict
+) -> None:
+    headgate = results((refused, REFUSED), (example, TEXT), document="a")
+    plain = results((refused, TEXT), (example, replace(TEXT, text="2\n")), document="a")
+
+    assert verdicts(compare(JOB, headgate, plain, {})) == [Verdict.REFUSED, verdict]
 
 
 def test_examples_of_another_document_are_not_in_the_wake_of_a_refusal() -> None:

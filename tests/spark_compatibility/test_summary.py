@@ -21,7 +21,7 @@ MEASURED = {
     "day": "2026-01-01",
 }
 ROWS, ERROR = Outcome("rows", schema="a int"), Outcome("error", message="x")
-SAME = Compared("tpch/q1.sql", "SELECT 1", "statement", "", Verdict.SAME_ROWS, "", "", ROWS, ROWS)
+SAME = Compared("tpch/q1.sql", "SELECT 1", "statement", "", Verdict.SAME_ROWS, "", "", "", ROWS, ROWS)
 WRONG = replace(SAME, verdict=Verdict.DIFFERENT_ROWS)
 REFUSED = replace(
     SAME, verdict=Verdict.REFUSED, cause="the Spark operation `X` is refused", refused_statement="SELECT 1"

@@ -48,6 +48,8 @@ class KnownDifference:
     verdicts: frozenset[Verdict]
     job: re.Pattern[str]
     statement: re.Pattern[str]
+    after: re.Pattern[str]
+    """The pattern of an earlier difference, on whose object the statement depends."""
     headgate: re.Pattern[str]
     plain: re.Pattern[str]
 
@@ -57,6 +59,7 @@ class KnownDifference:
             compared.verdict in self.verdicts
             and bool(self.job.search(compared.job))
             and bool(self.statement.search(compared.statement))
+            and bool(self.after.search(compared.after))
             and bool(self.headgate.search(_text_of(compared.headgate)))
             and bool(self.plain.search(_text_of(compared.plain)))
         )
@@ -108,15 +111,15 @@ def _exclusion(entry: dict[str, Any]) -> Exclusion:
 
 
 def _difference(entry: dict[str, Any]) -> KnownDifference:
-    known = {"name", "why", "assessment", "verdicts", "job", "statement", "headgate", "plain"}
+    known = {"name", "why", "assessment", "verdicts", "job", "statement", "after", "headgate", "plain"}
     _require(entry, known, needed=("name", "why", "assessment", "verdicts"))
     if entry["assessment"] not in ASSESSMENTS:
         raise ClassError(f"the class `{entry['name']}` has no assessment; choose one of {', '.join(ASSESSMENTS)}")
-    if not {"statement", "headgate", "plain"} & set(entry):
+    if not {"statement", "after", "headgate", "plain"} & set(entry):
         raise ClassError(
             f"the class `{entry['name']}` would cover a whole job; add a pattern of its statements or results"
         )
-    patterns = [_pattern(entry.get(key, "")) for key in ("job", "statement", "headgate", "plain")]
+    patterns = [_pattern(entry.get(key, "")) for key in ("job", "statement", "after", "headgate", "plain")]
     verdicts = frozenset(Verdict(each) for each in entry["verdicts"])
     return KnownDifference(entry["name"], entry["why"], entry["assessment"], verdicts, *patterns)
 

@@ -54,6 +54,11 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 _NOT_NAMES: Final = frozenset(("identifier", "if", "values", "table", "view", "select", "temporary", "temp", "as"))
+_WRITTEN_IN_PYTHON: Final = re.compile(
+    r"""(?:writeTo|saveAsTable|insertInto|mergeInto|View|save|toTable)\(\s*["'](?:\w+\.)*(\w+)["']"""
+)
+_KEY_IN_PYTHON: Final = re.compile(r"""conf\.(?:un)?set\(\s*["']([\w.]+)["']""")
+_FAILURES: Final = frozenset((Verdict.HEADGATE_FAILS, Verdict.PLAIN_FAILS, Verdict.DIFFERENT_ERROR))
 _THROWN: Final = re.compile(r"\b((?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))\b")
 _LONGEST_CAUSE: Final = 200
 
@@ -69,7 +74,9 @@ class Compared:
     verdict: Verdict
     cause: str
     refused_statement: str
-    """The statement that was refused, for a refusal and for what is in its wake."""
+    """The statement that was refused, for a refusal and for statements in its wake."""
+    after: str
+    """An earlier statement that differs and names an object that this one mentions, for a difference."""
     headgate: Outcome
     plain: Outcome
 
@@ -79,27 +86,42 @@ def compare(
 ) -> list[Compared]:
     """Return the statements of a job with their verdicts; `repeated` has the results of second runs by side."""
     found: list[Compared] = []
-    refusals = _Refusals()
+    refusals, differences = _Origins(), _Origins()
     document = None
     for at, (one, other) in enumerate(zip(headgate, plain, strict=True)):
         if one.document != document:
-            document, refusals = one.document, _Refusals()
+            document, refusals, differences = one.document, _Origins(), _Origins()
         is_stable = all(
             _is_same(first.outcome, repeated[side][at].outcome)
             for side, first in ((HEADGATE, one), (PLAIN, other))
             if at < len(repeated.get(side, ()))
         )
         verdict, cause = judge(one.outcome, other.outcome, is_stable=is_stable)
-        refused = one.statement if verdict is Verdict.REFUSED else ""
+        refused, after = one.statement if verdict is Verdict.REFUSED else "", ""
         if verdict in DIFFERENT and verdict is not Verdict.TIMEOUT:
-            lacking = set(other.outcome.rows).difference(one.outcome.rows)
-            if origin := refusals.origin_of("\n".join((one.statement, *lacking))):
+            rows = set(other.outcome.rows).symmetric_difference(one.outcome.rows)
+            text = "\n".join((one.statement, *rows, other.outcome.text))
+            # Examples build on each other by variables. A variable that is missing is an error, never other rows.
+            if origin := refusals.origin_of(text, whole_document=verdict in _FAILURES):
                 verdict, (cause, refused) = Verdict.IN_THE_WAKE, origin
+            elif origin := differences.origin_of(text, whole_document=False):
+                after = origin[1]
         if verdict in REFUSALS:
-            refusals.add(one.statement, cause, refused, whole_document=bool(document))
+            refusals.add(one.statement, cause, refused, in_document=bool(document))
+        elif verdict in DIFFERENT:
+            differences.add(one.statement, cause, after or one.statement, in_document=False)
         found.append(
             Compared(
-                job.name, one.statement, one.part, one.document, verdict, cause, refused, one.outcome, other.outcome
+                job.name,
+                one.statement,
+                one.part,
+                one.document,
+                verdict,
+                cause,
+                refused,
+                after,
+                one.outcome,
+                other.outcome,
             )
         )
     return found
@@ -141,20 +163,27 @@ def cause_of(message: str) -> str:
     return " ".join(message.partition(" To ask for access:")[0].split())[:_LONGEST_CAUSE]
 
 
-class _Refusals:
-    """The refused statements of a job or document so far, by the names of the objects that they would have made."""
+class _Origins:
+    """Statements of a job or document that were refused or differ, by the names of the objects that they would have made."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, tuple[str, str]] = {}
+        self._of_document: tuple[str, str] | None = None
 
-    def add(self, statement: str, cause: str, refused: str, *, whole_document: bool) -> None:
-        """Record a refusal. The examples of a document build on each other, so all that follow depend on it."""
-        for name in [""] if whole_document else _objects_of(statement):
-            self._by_name.setdefault(name, (cause, refused))
+    def add(self, statement: str, cause: str, origin: str, *, in_document: bool) -> None:
+        """Record a statement with its cause and its origin."""
+        for name in _objects_of(statement):
+            self._by_name.setdefault(name, (cause, origin))
+        if in_document:
+            self._of_document = self._of_document or (cause, origin)
 
-    def origin_of(self, text: str) -> tuple[str, str] | None:
-        """Return the cause and the statement of the refusal whose object the text mentions, or None."""
-        return next((origin for name, origin in self._by_name.items() if _mentions(text, name)), None)
+    def origin_of(self, text: str, *, whole_document: bool) -> tuple[str, str] | None:
+        """Return the cause and the origin of the statement whose object the text mentions, or None.
+
+        With `whole_document`, everything in a document depends on its first refusal.
+        """
+        named = (origin for name, origin in self._by_name.items() if _mentions(text, name))
+        return next(named, self._of_document if whole_document else None)
 
 
 def _objects_of(statement: str) -> Iterator[str]:
@@ -162,12 +191,16 @@ def _objects_of(statement: str) -> Iterator[str]:
         name = found[1].replace("`", "").split(".")[-1].lower()
         if name not in _NOT_NAMES:
             yield name
+    for found in _WRITTEN_IN_PYTHON.finditer(statement):
+        yield found[1].lower()
+    for found in _KEY_IN_PYTHON.finditer(statement):
+        yield found[1].lower()
     if key := key_of_setting(statement):
         yield key.lower()
 
 
 def _mentions(text: str, name: str) -> bool:
-    return not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _is_same(one: Outcome, other: Outcome) -> bool:
