@@ -1,5 +1,6 @@
 """The page docs/spark-compatibility.md, generated from the classes and from the summary of the last recorded run."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,6 +11,7 @@ from tools.compatibility.sql_inputs import LEFT_OUT
 from tools.compatibility.summary import MOST_REFUSED, Summary
 
 PAGE: Final = ROOT / "docs" / "spark-compatibility.md"
+_OUTSIDE_CODE: Final = re.compile("(`[^`]*`)|<")
 _HEAD: Final = """\
 # Ordinary Spark behind Headgate
 
@@ -25,7 +27,7 @@ _VERDICTS: Final = """\
 A statement is *the same* if both sides return equal rows and schemas, or equal errors, or if one side differs from itself in a second
 run. It is *refused* if it has the SQLSTATE `42501` behind Headgate and works on plain Spark. It is *in the wake of a refusal* if it fails
 because a refused statement did not create what it needs. All other statements are *different*, and each has a verdict below, or is counted
-as unread. Statements that fail on both sides, one of them with a refusal, are not counted; nor are those that the suites skip.
+as unread. Statements that fail on both sides, one of them with a refusal, are not counted; nor are statements that are not run, such as examples that their document skips.
 """
 _RUN: Final = """\
 ## Run it
@@ -111,7 +113,7 @@ def _limit(summary: Summary) -> str:
 def _causes(summary: Summary) -> Iterator[tuple[object, ...]]:
     yield ("statements", "reason", "class")
     for each in summary.causes:
-        yield (each.count, each.sentence.replace("<", "&lt;"), each.name or "none")
+        yield (each.count, _OUTSIDE_CODE.sub(lambda found: found[1] or "&lt;", each.sentence), each.name or "none")
 
 
 def _differences(classes: Classes, summary: Summary) -> Iterator[tuple[object, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tools.compatibility.classes import Classes
 from tools.compatibility.comparison import DIFFERENT, REFUSALS, Compared, Verdict
 from tools.compatibility.outcomes import Outcome
-from tools.compatibility.summary import Summary
+from tools.compatibility.summary import Summary, sentence_of
 
 _LONGEST = 160
 
@@ -56,7 +56,7 @@ def _refusals(summary: Summary, classes: Classes) -> Iterator[str]:
 
 
 def _causes(summary: Summary, compared: Sequence[Compared]) -> Iterator[str]:
-    examples = {each.cause: each for each in reversed(compared) if each.verdict is Verdict.REFUSED}
+    examples = {sentence_of(each.cause): each for each in reversed(compared) if each.verdict is Verdict.REFUSED}
     yield ""
     yield "the most frequent refusals that are not counted apart, each with its first statement:"
     for cause in summary.causes:

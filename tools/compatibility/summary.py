@@ -1,6 +1,7 @@
 """The summary of a run: counts by suite, by class of refusals and by known difference. `summary.json` has that of the last recorded run."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,8 @@ _QUERIES: Final[Mapping[str, str]] = dict(
     zip(QUERY_FOLDERS, ("TPC-H", "TPC-DS v1.4", "TPC-DS v2.7", "TPC-DS, modified queries", "SSB"), strict=True)
 )
 _MOST_CAUSES: Final = 20
+_KEY: Final = re.compile(r"(configuration key) `[^`]*`")
+"""The name of a setting, which does not distinguish causes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def summarize(compared: Sequence[Compared], classes: Classes, measured: Mapping[
             if found and found.is_apart:
                 apart += 1
             else:
-                causes[found.name if found else "", each.cause] += 1
+                causes[found.name if found else "", sentence_of(each.cause)] += 1
         elif each.verdict in DIFFERENT:
             known = classes.difference_of(each)
             unread += known is None
@@ -116,6 +119,11 @@ def summarize(compared: Sequence[Compared], classes: Classes, measured: Mapping[
         unread=unread,
         subjects=dict(sorted(subjects.items())),
     )
+
+
+def sentence_of(cause: str) -> str:
+    """Return the cause of a refusal without the name of a setting."""
+    return _KEY.sub(r"\1 `...`", cause)
 
 
 def suite_of(compared: Compared) -> str:
