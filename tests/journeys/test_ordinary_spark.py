@@ -67,9 +67,11 @@ def test_a_slice_of_ordinary_spark_is_the_same_with_and_without_headgate(
     results = results_in(tmp_path)
     guarded, plain = nullcontext(owner_side(HEADGATE, server)), partial(plain_side, PLAIN, toolchain, jars)
 
-    run_jobs(jobs, results, Servers(lambda: guarded, plain, jars), 60.0, print)
+    classes = load_classes()
 
-    classes, compared = load_classes(), compared_results(jobs, results)
+    run_jobs(jobs, results, Servers(lambda: guarded, plain, jars), classes, 60.0, print)
+
+    compared = compared_results(jobs, results)
     summary = summarize(compared, classes, {}, len(jobs))
     assert summary.jobs == len(jobs)
     if summary.unread or summary.limited > MOST_REFUSED:

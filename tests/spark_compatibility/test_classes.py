@@ -89,6 +89,15 @@ def test_wrong_rows_of_a_plain_query_have_no_verdict(classes: Classes, verdict: 
     assert classes.difference_of(wrong) is None
 
 
+def test_jobs_with_differences_that_were_not_read_are_run_a_second_time(classes: Classes) -> None:
+    failure = Outcome("error", message="java.lang.UnsupportedOperationException")
+    known = difference(Verdict.PLAIN_FAILS, "CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x", failure)
+    late = replace(REFUSAL, job="d.sql", verdict=Verdict.TIMEOUT)
+    unread = replace(known, job="b.sql", verdict=Verdict.HEADGATE_FAILS)
+
+    assert classes.unsure_jobs([REFUSAL, replace(known, job="c.sql"), unread, late]) == {"b.sql"}
+
+
 def write(file: Path, text: str) -> Path:
     file.write_text(text, encoding="utf-8")
     return file

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.compatibility.comparison import Compared, Verdict, cause_of, compare, judge, unsure
+from tools.compatibility.comparison import Compared, Verdict, cause_of, compare, judge
 from tools.compatibility.jobs import Job
 from tools.compatibility.outcomes import Outcome, Result
 from tools.compatibility.results import HEADGATE, PLAIN
@@ -91,7 +91,7 @@ def test_a_list_that_lacks_a_refused_object_is_in_its_wake() -> None:
     assert verdicts(compare(JOB, headgate, plain, {})) == [Verdict.REFUSED, Verdict.IN_THE_WAKE]
 
 
-def test_a_difference_names_the_earlier_one_on_whose_object_it_depends() -> None:
+def test_a_difference_names_the_earlier_difference_that_it_depends_on() -> None:
     rename = "ALTER TABLE lake.a RENAME TO lake.b"
     headgate = results((rename, ROWS), ("TABLE b", ROWS), ("TABLE c", ROWS))
     plain = results((rename, ERROR), ("TABLE b", ERROR), ("TABLE c", ERROR))
@@ -169,12 +169,3 @@ def test_the_cause_of_a_refusal_is_its_sentence_on_one_line() -> None:
     assert (
         cause_of("the function `f`\n is refused. To ask for access: headgate request") == "the function `f` is refused."
     )
-
-
-def test_jobs_with_differences_are_run_a_second_time() -> None:
-    compared = [
-        compare(Job(name, ()), results(("x", one)), results(("x", other)), {})[0]
-        for name, one, other in (("a", ROWS, ROWS), ("b", ROWS, OTHER_ROWS), ("c", REFUSED, ROWS), ("d", ERROR, ROWS))
-    ]
-
-    assert unsure(compared) == {"b", "d"}

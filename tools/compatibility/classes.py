@@ -2,12 +2,12 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tools.compatibility.comparison import Compared, Verdict
+from tools.compatibility.comparison import DIFFERENT, Compared, Verdict
 from tools.compatibility.outcomes import Outcome
 
 EXCLUSIONS: Final = Path(__file__).parent / "exclusions.toml"
@@ -80,6 +80,14 @@ class Classes:
     def difference_of(self, compared: Compared) -> KnownDifference | None:
         """Return the class of a difference, or None if it has not been read."""
         return next((each for each in self.differences if each.covers(compared)), None)
+
+    def unsure_jobs(self, compared: Iterable[Compared]) -> set[str]:
+        """Return the names of the jobs with a difference that has not been read: a second run may show that it is chance."""
+        return {
+            each.job
+            for each in compared
+            if each.verdict in DIFFERENT and each.verdict is not Verdict.TIMEOUT and self.difference_of(each) is None
+        }
 
 
 ASSESSMENTS: Final = ("better", "harmless", "harness")

@@ -1,7 +1,7 @@
 """The verdict on each statement: the results of the two sides, compared."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -37,17 +37,6 @@ SAME: Final = frozenset((Verdict.SAME_ROWS, Verdict.SAME_ERROR, Verdict.UNSTABLE
 REFUSALS: Final = frozenset((Verdict.REFUSED, Verdict.IN_THE_WAKE))
 UNCOUNTED: Final = frozenset((Verdict.BOTH_FAIL, Verdict.SKIPPED))
 DIFFERENT: Final = frozenset(Verdict) - SAME - REFUSALS - UNCOUNTED
-_UNSURE: Final = frozenset(
-    (
-        Verdict.DIFFERENT_ROWS,
-        Verdict.DIFFERENT_SCHEMA,
-        Verdict.DIFFERENT_ERROR,
-        Verdict.PLAIN_FAILS,
-        Verdict.HEADGATE_FAILS,
-    )
-)
-"""Verdicts that a second run of the job can turn into `UNSTABLE`."""
-
 _NAMED: Final = re.compile(
     r"\b(?:TABLE|VIEW|FUNCTION|DATABASE|SCHEMA|NAMESPACE|VARIABLE|DECLARE|INTO|UPDATE|FROM|CACHE|TO|VAR|REPLACE)\s+"
     r"(?:(?:IF\s+(?:NOT\s+)?EXISTS|TABLE|LAZY|VIEW)\s+)*((?:`[^`]+`|\w+)(?:\.(?:`[^`]+`|\w+))*)",
@@ -151,11 +140,6 @@ def judge(  # noqa: PLR0911 (one for each verdict)
     if plain.kind == "error":
         return Verdict.PLAIN_FAILS, _error_name(plain)
     return (Verdict.DIFFERENT_SCHEMA if headgate.schema != plain.schema else Verdict.DIFFERENT_ROWS), ""
-
-
-def unsure(compared: Iterable[Compared]) -> set[str]:
-    """Return the names of the jobs whose second run may show that a difference is chance."""
-    return {each.job for each in compared if each.verdict in _UNSURE}
 
 
 def cause_of(message: str) -> str:

@@ -93,7 +93,7 @@ def _compare(given: argparse.Namespace) -> int:
     _say(f"{len(jobs)} jobs with {sum(len(job.statements) for job in jobs)} statements; results in {given.work}")
     if not given.compare_only:
         servers = Servers(partial(headgate_side, HEADGATE, _say), partial(plain_side, PLAIN, tools, jars), jars)
-        run_jobs(jobs, results, servers, given.limit, _say)
+        run_jobs(jobs, results, servers, load_classes(), given.limit, _say)
     return _report(given, jobs, results, inputs, len(every_job))
 
 

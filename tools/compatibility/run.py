@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tools.compatibility.comparison import Compared, compare, unsure
+from tools.compatibility.classes import Classes
+from tools.compatibility.comparison import Compared, compare
 from tools.compatibility.fixture_tables import databases_of
 from tools.compatibility.jars import SuiteJars
 from tools.compatibility.jobs import Job
@@ -33,16 +34,23 @@ class Servers:
     jars: SuiteJars
 
 
-def run_jobs(jobs: Sequence[Job], results: Results, servers: Servers, limit: float, say: Callable[[str], None]) -> None:
+def run_jobs(
+    jobs: Sequence[Job],
+    results: Results,
+    servers: Servers,
+    classes: Classes,
+    limit: float,
+    say: Callable[[str], None],
+) -> None:
     """Run the jobs that have no results; a side starts only if it has to run one. Raises `RunError`."""
     with ExitStack() as stack:
         run = _Run(results, servers, limit, stack, databases_of(job.name for job in jobs))
         run.measure(jobs)
         # The names of the settings that Headgate refuses are known only now: plain Spark may have to run a job under others.
         run.measure(jobs)
-        names = unsure(compared_results(jobs, results))
+        names = classes.unsure_jobs(compared_results(jobs, results))
         if repeated := [job for job in jobs if job.name in names]:
-            say(f"{len(repeated)} jobs with differences have a second run, which shows the differences that are chance")
+            say(f"{len(repeated)} jobs have differences without a verdict; a second run shows those that are chance")
             run.measure(repeated, repeated=True)
 
 
