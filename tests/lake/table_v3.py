@@ -35,7 +35,7 @@ BAD_DEFAULTS: Final[dict[str, list[Any]]] = {
     "float": ["1", True, 1, 1e39],
     "double": ["NaN", [1.0], 3],
     "decimal(9, 2)": ["1.5", "12345678.90", 1.5, "1e2", "x", "\u0661.00"],
-    "string": [7, {"a": 1}, ["x"]],
+    "string": [7, {"a": 1}, ["x"], "x" * 16_385],
     "uuid": ["f79c3e09", 7],
     "fixed[2]": ["0A", "0AFFFF", "zz"],
     "binary": ["0", "xy", 7],

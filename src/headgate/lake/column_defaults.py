@@ -31,8 +31,8 @@ from pyiceberg.types import (
 
 from headgate.lake.number_widths import has_width
 
-LONGEST_DEFAULT: Final = 65_536
-"""The maximum length of a default, in characters: every load of the table reads it."""
+LONGEST_DEFAULT: Final = 16_384
+"""The maximum length of a default, in characters: every load of the table reads it, and Spark parses it as a literal."""
 
 _TIME: Final = r"\d\d:\d\d:\d\d"
 _CLOCK: Final = re.compile(rf"{_TIME}(\.\d{{1,6}})?", re.ASCII)
