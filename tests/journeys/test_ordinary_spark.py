@@ -24,7 +24,7 @@ from tools.compatibility.sql_inputs import SqlInputs, read_sql_inputs
 from tools.compatibility.suites import matching
 from tools.compatibility.summary import summarize
 
-SQL = ("cte.sql", "subquery/in-subquery/in-basic.sql", "pivot.sql", "struct.sql", "temp-view.sql", "variant/*")
+SQL = ("cte-command.sql", "limit.sql", "struct.sql", "subquery/in-subquery/in-basic.sql", "variant/*")
 MODULES = ("pyspark.sql.conf", "pyspark.sql.window")
 CASES = ("cases/settings", "cases/catalog")
 MOST_REFUSED = 45
