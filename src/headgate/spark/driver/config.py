@@ -215,6 +215,8 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         "spark.driver.maxResultSize": f"{settings.cluster.heap_mib // 4}m",
         "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
         "spark.connect.session.planCache.maxSize": "0",  # the guard must see each plan before its analysis
+        # Models stay in memory, which the guard counts; otherwise Spark would write them into files and load classes by name.
+        "spark.connect.session.connectML.mlCache.memoryControl.enabled": "false",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(ports.connect),
         "headgate.decision.url": settings.decision_url,

@@ -39,6 +39,7 @@ def _bare_parents() -> Iterator[None]:
 with _bare_parents():
     from pyspark.sql.connect.proto import base_pb2 as base
     from pyspark.sql.connect.proto import commands_pb2 as commands
+    from pyspark.sql.connect.proto import ml_common_pb2 as ml
     from pyspark.sql.connect.proto import relations_pb2 as relations
 
-__all__ = ["base", "commands", "relations"]
+__all__ = ["base", "commands", "ml", "relations"]

@@ -97,7 +97,7 @@ class TestWrites:
             {"register_function": {"java_udf": {"class_name": "x"}}},
             {"create_dataframe_view": {"input": a_range(), "name": "v", "is_global": True}},
             {"execute_external_command": {"runner": "x"}},
-            {"ml_command": {"clean_cache": {}}},
+            {"ml_command": {"create_summary": {}}},
             {"pipeline_command": {"create_dataflow_graph": {"sql_conf": {"spark.sql.catalog.evil": "x.Y"}}}},
             {"pipeline_command": {"define_output": {"output_name": "t"}}},
             {"pipeline_command": {"define_flow": {"flow_name": "t"}}},

@@ -57,7 +57,7 @@ _ALLOWED: Final = {
     "Command": (
         "write_operation create_dataframe_view write_operation_v2 sql_command merge_into_table_command "
         "checkpoint_command remove_cached_remote_relation_command write_stream_operation_start "
-        "streaming_query_command streaming_query_manager_command pipeline_command"
+        "streaming_query_command streaming_query_manager_command pipeline_command ml_command"
     ),
     "ConfigRequest": "session_id client_observed_server_side_session_id user_context operation client_type",
     "ConfigRequest.Get": "keys",
@@ -74,7 +74,7 @@ _ALLOWED: Final = {
     "DataType": (
         "null binary boolean byte short integer long float double decimal string char var_char date timestamp "
         "timestamp_ntz calendar_interval year_month_interval day_time_interval array struct map variant "
-        "geometry geography unparsed time"
+        "geometry geography unparsed time udt"
     ),
     "DataType.Array": "element_type contains_null type_variation_reference",
     "DataType.Binary": "type_variation_reference",
@@ -100,6 +100,7 @@ _ALLOWED: Final = {
     "DataType.Time": "precision type_variation_reference",
     "DataType.Timestamp": "type_variation_reference",
     "DataType.TimestampNTZ": "type_variation_reference",
+    "DataType.UDT": "type jvm_class python_class sql_type",
     "DataType.Unparsed": "data_type_string",
     "DataType.VarChar": "length type_variation_reference",
     "DataType.Variant": "type_variation_reference",
@@ -149,6 +150,9 @@ _ALLOWED: Final = {
     "Expression.Window.WindowFrame": "frame_type lower upper",
     "Expression.Window.WindowFrame.FrameBoundary": "current_row unbounded value",
     "ExpressionCommon": "origin",
+    "Fetch": "obj_ref methods",
+    "Fetch.Method": "method args",
+    "Fetch.Method.Args": "param input",
     "FetchErrorDetailsRequest": "session_id client_observed_server_side_session_id user_context error_id client_type",
     "Filter": "input condition",
     "Floats": "values",
@@ -182,11 +186,23 @@ _ALLOWED: Final = {
         "target_table_name source_table_plan merge_condition match_actions not_matched_actions "
         "not_matched_by_source_actions"
     ),
+    "MlCommand": "fit fetch delete evaluate clean_cache get_cache_info get_model_size",
+    "MlCommand.CleanCache": "",
+    "MlCommand.Delete": "obj_refs evict_only",
+    "MlCommand.Evaluate": "evaluator params dataset",
+    "MlCommand.Fit": "estimator params dataset",
+    "MlCommand.GetCacheInfo": "",
+    "MlCommand.GetModelSize": "model_ref",
+    "MlOperator": "name uid type",
+    "MlParams": "params",
+    "MlRelation": "transform fetch",
+    "MlRelation.Transform": "obj_ref transformer input params",
     "NADrop": "input cols min_non_nulls",
     "NAFill": "input cols values",
     "NAReplace": "input cols replacements",
     "NAReplace.Replacement": "old_value new_value",
     "NamedArgumentExpression": "key value",
+    "ObjectRef": "id",
     "Offset": "input offset",
     "Origin": "python_origin",
     "PipelineCommand": "create_dataflow_graph drop_dataflow_graph",
@@ -211,7 +227,7 @@ _ALLOWED: Final = {
         "with_columns hint unpivot to_schema repartition_by_expression collect_metrics with_watermark "
         "html_string as_of_join with_relations transpose unresolved_table_valued_function lateral_join "
         "chunked_cached_local_relation cached_remote_relation fill_na drop_na replace summary crosstab describe cov corr "
-        "approx_quantile freq_items sample_by catalog"
+        "approx_quantile freq_items sample_by catalog ml_relation"
     ),
     "RelationCommon": "source_info plan_id origin",
     "ReleaseExecuteRequest": (

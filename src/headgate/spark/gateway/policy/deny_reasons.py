@@ -5,7 +5,7 @@ from typing import Final
 from headgate.spark.gateway.policy import user_code
 
 _PATH = "a file path can be used only through a connection that a pipeline declares; use a table instead"
-_ML = "machine-learning commands load classes and files by name; train the model in your program, on rows from `toPandas()`"
+_MODEL_FILES = "models and pipelines are not written to files or read from them; fit the model again in each Spark session, or write its numbers, such as `coefficients`, to a table"
 _PIPELINE = (
     "declarative pipelines run code and create tables that Headgate cannot check; define a Headgate pipeline instead"
 )
@@ -30,20 +30,18 @@ REFUSED: Final = {
     "CreateResourceProfileCommand": _RESOURCES,
     "CreateTable.options": _PLACE,
     "CreateTable.path": _PLACE,
-    "DataType.UDT": "user-defined types load classes by name; use built-in types instead",
+    "DataType.UDT.serialized_python_class": "it is Python code; use the vectors and matrices of `pyspark.ml`",
     "DropGlobalTempView": _GLOBAL_VIEW,
     "ExecuteExternalCommand": "external commands load classes by name; use SQL or DataFrame operations instead",
     "ExecutorResourceRequest": _RESOURCES,
     "Expression.UnresolvedFunction.is_internal": "only Spark itself may call its internal functions; call a public function instead",
-    "Fetch": _ML,
     "GetResourcesCommand": _RESOURCES,
     "JvmOrigin": _JVM,
     "MergeIntoTableCommand.with_schema_evolution": "a merge must not change the table's schema; alter the table before the merge",
-    "MlCommand": _ML,
-    "MlOperator": _ML,
-    "MlParams": _ML,
-    "MlRelation": _ML,
-    "ObjectRef": _ML,
+    "MlCommand.CreateSummary": "Headgate keeps the summaries of models in memory; fit the model again",
+    "MlCommand.Read": _MODEL_FILES,
+    "MlCommand.Write": _MODEL_FILES,
+    "MlRelation.model_summary_dataset": "Headgate keeps the summaries of models in memory, and removes it",
     "Parse": "Headgate does not parse the rows of a DataFrame with `spark.read`; use `from_csv` or `from_json`, or read files through a connection that a pipeline declares",
     "PipelineCommand.DefineFlow": _PIPELINE,
     "PipelineCommand.DefineFlowQueryFunctionResult": _PIPELINE,

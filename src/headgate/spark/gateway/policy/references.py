@@ -12,10 +12,12 @@ REFERRING: Final = frozenset(
     {
         "CachedRemoteRelation",
         "LocalRelation",
+        "MlRelation",
         "PipelineCommand.CreateDataflowGraph",
         "SubqueryExpression",
         "WithRelations",
         "WriteOperation",
+        "WriteStreamOperationStart",
     }
 )
 """The message types that `find_references` reads."""
@@ -45,7 +47,9 @@ def find_references(messages: Iterable[tuple[str, Any]]) -> References:
     found = References()
     plans: list[Any] = []
     used: set[int] = set()
+    kinds: set[str] = set()
     for name, message in messages:
+        kinds.add(name)
         if name == "WithRelations" and not _are_by_name(message):
             plans.extend(message.references)
         elif name == "SubqueryExpression":
@@ -58,6 +62,10 @@ def find_references(messages: Iterable[tuple[str, Any]]) -> References:
             found.named.add(message.relation_id)
         elif name == "LocalRelation" and message.HasField("data"):
             found.local_rows.append(message)
+    if kinds >= {"MlRelation", "WriteStreamOperationStart"}:
+        raise RequestRefusedError(
+            "a streaming query cannot use a model or transformer of `pyspark.ml`: Headgate would not notice if a privilege on its training rows were revoked; write the stream to a table, and transform the table"
+        )
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
     if len(found.unseen) + len(found.probes) > _MOST:
         raise RequestRefusedError(

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from headgate.spark.gateway.artifact_names import name_cached_rows
 from headgate.spark.gateway.errors import RequestRefusedError
+from headgate.spark.gateway.policy.machine_learning import drop_summary_dataset
 from headgate.spark.gateway.policy.values import MAX_NAME
 from headgate.spark.gateway.protos import commands, relations
 
@@ -129,6 +130,7 @@ REWRITES: Final[Mapping[str, Callable[[Any], None]]] = {
     "ChunkedCachedLocalRelation": name_cached_rows,
     "Command": _name_written_table,
     "Expression.UnresolvedFunction": _drop_false_marker,
+    "MlRelation": drop_summary_dataset,
     "Origin": _drop_jvm_origin,
     "Relation": _rewrite_relation,
     "WriteStreamOperationStart": _discard_console,

@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from headgate.spark.gateway.errors import RequestRefusedError
+from headgate.spark.gateway.policy.ml_values import PYTHON_CLASSES
 from headgate.spark.gateway.policy.options import METADATA_KEYS
 
 MAX_SCHEMA_BYTES: Final = 4 * 1024 * 1024
 _DEFAULTS: Final = frozenset({"CURRENT_DEFAULT", "EXISTS_DEFAULT"})
 """The metadata keys with the SQL text of a column's default."""
 _OF_USER_DEFINED: Final = frozenset({"class", "pyClass", "serializedClass"})
+_VECTOR_TYPES: Final = tuple(
+    {"type": "udt", "class": jvm_class, "pyClass": python_class} for jvm_class, python_class in PYTHON_CLASSES.items()
+)
 _MAX_NESTING: Final = 200
 _NOTE: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _USER_DEFINED: Final = "user-defined types are not allowed: they load classes by name; use a built-in type"
@@ -60,12 +64,19 @@ def _check_json(text: str, check: Callable[[list[tuple[str, Any]]], _Pairs]) -> 
 
 
 def _check_type_pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
-    if ("type", "udt") in pairs or any(key in _OF_USER_DEFINED for key, _ in pairs):
+    is_user_defined = ("type", "udt") in pairs or any(key in _OF_USER_DEFINED for key, _ in pairs)
+    if is_user_defined and not _is_vector_type(pairs):
         raise RequestRefusedError(_USER_DEFINED)
     for key, value in pairs:
         if key == "metadata" and isinstance(value, _Pairs):
             _check_keys(each for each, _ in value)
     return _check_pairs(pairs)
+
+
+def _is_vector_type(pairs: list[tuple[str, Any]]) -> bool:
+    """Whether this is Spark's own type of vectors or matrices, exactly as Spark writes it."""
+    written = {key: value for key, value in pairs if key != "sqlType"}
+    return len(pairs) == len(written) + 1 and written in _VECTOR_TYPES
 
 
 def _check_pairs(pairs: list[tuple[str, Any]]) -> _Pairs:

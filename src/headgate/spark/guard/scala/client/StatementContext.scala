@@ -52,7 +52,7 @@ object StatementContext {
    * Return the privileges that the operation on this thread has required since it began. Work without an operation id has none:
    * its effects cannot be distinguished from those of earlier work on the thread.
    */
-  def sinceBegin(session: SparkSession): Option[Accumulated] = OperationId.current(session).map { operation =>
+  def sinceBegin(session: SparkSession): Option[Accumulated] = OperationId.ofThread(session).map { operation =>
     val asker = handle(session)
     Option(accumulated.get).filter(each => each.operation == operation && each.asker == asker).getOrElse(Accumulated(operation, asker, Set.empty, reads = false))
   }

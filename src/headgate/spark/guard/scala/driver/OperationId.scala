@@ -25,6 +25,10 @@ object OperationId {
   /** Return the id by which this thread's work is known outside of the driver; a call that only analyzes has none there. */
   def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
 
+  /** Return the id of the operation or of the analysis of this thread. */
+  def ofThread(session: SparkSession): Option[String] =
+    current(session).orElse(Option(session.sparkContext.getLocalProperty(Analysis)))
+
   /** Return the id of the work that a job or a stage with these properties belongs to. */
   def named(properties: Properties): Option[String] = named(property(properties, _)).orElse(property(properties, Analysis))
 

@@ -23,14 +23,7 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
   final override def transform(loader: ClassLoader, name: String, loaded: Class[_], domain: ProtectionDomain, bytes: Array[Byte]): Array[Byte] =
     if (name == null || !classes(name)) null
     else try rewritten(bytes)
-    catch { case NonFatal(error) => halt(name, error) }
-
-  /** Halt the driver: otherwise the JVM would load the class unchanged. */
-  private def halt(name: String, error: Throwable): Array[Byte] = {
-    System.err.println(s"headgate: the class $name of Spark cannot be changed ($error), so the Spark driver is shutting down; install Headgate again with its own version of PySpark")
-    Runtime.getRuntime.halt(ClassChange.Halted)
-    null
-  }
+    catch { case NonFatal(error) => ClassChange.halt(name, error) }
 
   private def rewritten(bytes: Array[Byte]): Array[Byte] = {
     val reader = new ClassReader(bytes)
@@ -51,6 +44,13 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
 
 private[guard] object ClassChange {
   private val Halted = 5
+
+  /** Halt the driver: otherwise the JVM would load the class unchanged. */
+  def halt(name: String, error: Throwable): Array[Byte] = {
+    System.err.println(s"headgate: the class $name of Spark cannot be changed ($error), so the Spark driver is shutting down; install Headgate again with its own version of PySpark")
+    Runtime.getRuntime.halt(Halted)
+    null
+  }
 
   /** Descriptors of types. */
   val Text = "Ljava/lang/String;"

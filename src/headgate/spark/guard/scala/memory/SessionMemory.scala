@@ -85,6 +85,9 @@ object SessionMemory {
   /** Count a temporary function, whose texts Spark keeps a second time in its description. */
   def keepFunction(function: SQLFunction): Unit = own.foreach(keep(_, function, 2 * PlanSize.of(function).bytes))
 
+  /** Count a model or a summary of `spark.ml`. */
+  def keepModel(model: AnyRef, bytes: Long): Unit = own.foreach(keep(_, model, bytes))
+
   /** Remove the rows that the session has cached. */
   def clearCache(session: SparkSession): Unit = Option(owners.get(session)).foreach(owner => cached(owner.session).foreach { plan =>
     uncache(plan)

@@ -16,6 +16,8 @@ import org.apache.spark.sql.types._
 object DataTypes {
   /** The keys of metadata that hold the SQL text of a column's default. */
   private val Defaults = Set("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+  /** The types of Spark's own for vectors and matrices. */
+  private val Own = Set("ml", "mllib").flatMap(part => Set("VectorUDT", "MatrixUDT").map(s"org.apache.spark.$part.linalg." + _))
   private val OfUserDefined = Set("class", "pyClass", "serializedClass")
   private val Note = "[a-z][a-z0-9_-]*".r
   private val LongestLiteral = 65536
@@ -49,6 +51,7 @@ object DataTypes {
   }
 
   private def walk(dataType: DataType, check: Metadata => Unit): Unit = dataType match {
+    case own: UserDefinedType[_] if Own(own.getClass.getName) =>
     case _: UserDefinedType[_] => Refusal.because(UserDefined)
     case struct: StructType =>
       struct.fields.foreach { field =>

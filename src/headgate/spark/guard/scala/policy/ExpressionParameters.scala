@@ -52,6 +52,11 @@ object ExpressionParameters {
       case field: StructField => DataTypes.check(StructType(Seq(field)))
     }
     case Array("schema") => each { case of: DataType => DataTypes.checkWritten(of) }
+    case Array("function") => (expression, value) => if (!SparkFunctions.isOwn(value)) Refusal.node(expression)
+    case Array("class") => (expression, value) => value match {
+      case of: Class[_] if SparkFunctions.isOwnClass(of) =>
+      case _ => Refusal.node(expression)
+    }
     case Array("metadata") => each { case of: Metadata => DataTypes.requireLiterals(of) }
     case Array("options", format) => each {
       case options: Map[_, _] => FunctionOptions.check(format, options.map { case (key, value) => s"$key" -> s"$value" })

@@ -5,10 +5,10 @@ import java.util.{Collections, IdentityHashMap}
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, ScalaUDF}
 import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, LocalRelation, LogicalPlan, SetVariable}
 import org.apache.spark.sql.catalyst.trees.TreeNode
-import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -57,8 +57,12 @@ object PlanTraversal {
       case rows: LocalRelation => own ++ rows.output.iterator
       // Spark itself sets how the rows of a checkpoint are distributed and ordered.
       case rows: LogicalRDD => rows.output.iterator
+      // The rows of an RDD that Spark itself made, for example the factors of a model.
+      case rows: ExternalRDD[_] => rows.output.iterator
       // The command has run and was decided before; it may itself have deleted what it needed.
       case _: CommandResult => node.children.iterator
+      // Spark itself made the function and its encoders; the guard checks whose function it is (see `SparkFunctions`).
+      case call: ScalaUDF => call.children.iterator
       // The variables that the statement sets are not read.
       case set: SetVariable => Iterator(set.sourceQuery)
       case _ => own ++ node.productIterator

@@ -1,12 +1,13 @@
 package io.headgate.guard.policy
 
+import io.headgate.guard.client.StatementContext
 import io.headgate.guard.connections.Connections
 import io.headgate.guard.files.{Paths, Writes}
 import io.headgate.guard.streams.Streams
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis._
-import org.apache.spark.sql.catalyst.expressions.VariableReference
+import org.apache.spark.sql.catalyst.expressions.{ScalaUDF, VariableReference}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
 import org.apache.spark.sql.connector.catalog.StagedTable
@@ -31,6 +32,7 @@ final class RequiredPrivileges(session: SparkSession) {
   def of(node: PlanTraversal.Node): Seq[RequiredPrivilege] = node match {
     case plan: LogicalPlan => PlanClasses.entries(plan).flatMap(of(plan, _))
     case variable: VariableReference => SessionVariables.needs(session, variable).toSeq
+    case call: ScalaUDF => RetainedRelations.ofFunction(call.function, StatementContext.sinceBegin(session))
     case name: UnresolvedAttribute => SessionVariables.needs(session, name.nameParts).toSeq
     case _ => Nil
   }
@@ -38,7 +40,7 @@ final class RequiredPrivileges(session: SparkSession) {
   private def of(plan: LogicalPlan, entry: PlanClass.Entry): Seq[RequiredPrivilege] = entry match {
     case PlanClass.Entry("inner" | "holds", _) => Nil
     case PlanClass.Entry("=stream", _) => Streams.needs(plan, paths)
-    case PlanClass.Entry("=kept", _) => RetainedRelations.needs(plan)
+    case PlanClass.Entry("=kept", _) => RetainedRelations.needs(plan, StatementContext.sinceBegin(session))
     case PlanClass.Entry(verb, Some(field)) =>
       targets.of(PlanClasses.held(plan, field)).toSeq.flatMap { target =>
         if (verb.startsWith("=")) special(plan, target) else RequiredPrivilege.of(verb, target)

@@ -5,30 +5,34 @@ import java.util.concurrent.ConcurrentMap
 import com.google.common.collect.MapMaker
 import io.headgate.guard.client.StatementContext
 import io.headgate.guard.memory.SessionMemory
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.analysis.{ResolvedIdentifier, ResolvedInlineTable, ResolvedNamespace, ResolvedTempView}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
-import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.command.CreateSQLFunctionCommand
 import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
 
 /**
  * Relations that stay in the driver after a table was read (a checkpoint, a stream's rows in memory, a temporary view, the view
- * of a table's changes), each with the privileges that reading the table required. No name leads back to the table, or not to
+ * of a table's changes, a model and its summaries), each with the privileges that reading the table required. No name leads back to the table, or not to
  * every one. So the guard records these privileges, and requires them at every use.
  */
 object RetainedRelations {
   /** Keys are compared by identity: an equal object may have been made from other data. */
   private val known: ConcurrentMap[AnyRef, Set[RequiredPrivilege]] = new MapMaker().weakKeys().makeMap[AnyRef, Set[RequiredPrivilege]]()
 
-  def needs(plan: LogicalPlan): Seq[RequiredPrivilege] = plan match {
+  def needs(plan: LogicalPlan, by: Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] = plan match {
     case MemoryPlan(sink, _) if !known.containsKey(sink) && sink.allData.isEmpty => Nil // its query has not been started yet
     case MemoryPlan(sink, _) => found(sink)
     case rows: LogicalRDD => found(rows.rdd)
+    case rows: ExternalRDD[_] => found(rows.rdd)
     case cached: InMemoryRelation => found(cached)
+    case map: MapPartitions if SparkFunctions.isOwn(map.func) => ofFunction(map.func, by)
     case map: MapPartitions => found(map.func)
+    case map: MapElements if SparkFunctions.isOwn(map.func) => ofFunction(map.func, by)
     case view: View => if (view.isTempView) found(view.desc) else Nil
     case view: ResolvedTempView => found(view.metadata)
     case _ => Refusal.node(plan)
@@ -38,7 +42,17 @@ object RetainedRelations {
   def ofView(view: CatalogTable): Seq[RequiredPrivilege] = found(view)
 
   /** Return the privileges that creating a checkpoint required, if these rows are one. */
-  def of(rows: LogicalRDD): Option[Set[RequiredPrivilege]] = Option(known.get(rows.rdd))
+  def of(rows: RDD[_]): Option[Set[RequiredPrivilege]] = Option(known.get(rows))
+
+  /** Return the privileges that making a model or a summary required. */
+  def ofModel(model: AnyRef): Set[RequiredPrivilege] = found(model).toSet
+
+  /**
+   * Return the privileges that the operation had required that made a function of Spark's own: the function can hold a model. A
+   * function that the guard sees for the first time was made by this operation.
+   */
+  def ofFunction(function: AnyRef, by: Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] =
+    by.fold(Option(known.get(function)))(operation => Some(known.computeIfAbsent(function, _ => operation.needs))).toSeq.flatten
 
   /**
    * Record the privileges of rows that an operation has just created. Refuse rows of an operation that has read data and
@@ -46,12 +60,21 @@ object RetainedRelations {
    * an operation creates after it has read data: the text of the function can hold a value, and Spark keeps nothing else of it.
    */
   def made(plan: LogicalPlan, by: Option[StatementContext.Accumulated]): Unit = (plan, by) match {
-    case (rows: LogicalRDD, Some(_)) if known.containsKey(rows.rdd) =>
-    case (_: LogicalRDD, Some(accumulated)) if accumulated.reads && accumulated.needs.isEmpty => Refusal.because(Unknown)
+    case (rows: LogicalRDD, Some(accumulated)) => keep(rows.rdd, accumulated)
+    case (SerializeFromObject(_, rows: ExternalRDD[_]), Some(accumulated)) => keep(rows.rdd, accumulated)
     case (_: CreateSQLFunctionCommand, Some(accumulated)) if accumulated.needs.nonEmpty => Refusal.because(Function)
-    case (rows: LogicalRDD, Some(accumulated)) => known.putIfAbsent(rows.rdd, accumulated.needs)
     case _ =>
   }
+
+  /** Record the privileges of a model or a summary that an operation has just made, as those of its rows. */
+  def learned(model: AnyRef, by: Option[StatementContext.Accumulated]): Unit =
+    by.fold[Unit](Refusal.because(Unknown))(keep(model, _))
+
+  private def keep(rows: AnyRef, by: StatementContext.Accumulated): Unit =
+    if (!known.containsKey(rows)) {
+      if (by.reads && by.needs.isEmpty) Refusal.because(Unknown)
+      known.putIfAbsent(rows, by.needs)
+    }
 
   /** Record rows that require no privilege: a statement has computed them for itself. */
   def computed(rows: LogicalRDD): Unit = known.put(rows.rdd, Set.empty)
@@ -63,7 +86,8 @@ object RetainedRelations {
   def isRead(node: PlanTraversal.Node): Boolean = node match {
     case _: LocalRelation | _: OneRowRelation | _: Range | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation | _: Command | _: CommandResult => false
     case _: ResolvedIdentifier | _: ResolvedNamespace | _: ResolvedTempView | _: ResolvedInlineTable => false
-    case rows: LogicalRDD => !of(rows).exists(_.isEmpty)
+    case rows: LogicalRDD => !of(rows.rdd).exists(_.isEmpty)
+    case rows: ExternalRDD[_] => !of(rows.rdd).exists(_.isEmpty)
     case MemoryPlan(sink, _) => !Option(known.get(sink)).exists(_.isEmpty)
     case _: LeafNode => true
     case _ => false

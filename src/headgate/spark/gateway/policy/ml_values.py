@@ -1,0 +1,141 @@
+"""Values of machine-learning parameters and arguments: literals, checked by the types and ranges of the guard's lists."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+MAX_ELEMENTS: Final = 1 << 20
+"""The limit of elements of a vector, matrix or list in a request."""
+_LONGEST: Final = 4096
+"""Characters of a text."""
+_WORD: Final = re.compile(r"[A-Za-z0-9_.+-]{1,128}")
+_ATOM: Final = r"(?:\\[sSwWdDtnr.,;:|/-]|\[\^?(?:[^\[\]\\&^]|\\[sSwWdD.,;:|/-])+\]|[^\\\[\](){}*+?.^$|])"
+_EXPRESSION: Final = re.compile(rf"{_ATOM}*(?:{_ATOM}[+*?])?{_ATOM}*", re.DOTALL)
+"""A regular expression with one repetition at most: with several, one text can take Java longer than any statement may run."""
+_INTEGERS: Final = frozenset({"byte", "short", "integer", "long"})
+_FLOATS: Final = frozenset({"float", "double"})
+_LISTS: Final = ("bools", "ints", "longs", "floats", "doubles", "strings")
+VECTOR: Final = "org.apache.spark.ml.linalg.VectorUDT"
+MATRIX: Final = "org.apache.spark.ml.linalg.MatrixUDT"
+PYTHON_CLASSES: Final = {
+    f"org.apache.spark.{part}.linalg.{name}": f"pyspark.{part}.linalg.{name}"
+    for part in ("ml", "mllib")
+    for name in ("VectorUDT", "MatrixUDT")
+}
+"""The types of vectors and matrices, each with the class by which a PySpark client reads it."""
+
+Range = tuple[float, float]
+ANY_NUMBER: Final[Range] = (float("-inf"), float("inf"))
+
+
+def is_value(kind: str, literal: Any, bounds: Range = ANY_NUMBER) -> bool:
+    """Return whether a literal has a type of `ml-parameters.txt`, and all numbers in it are within the bounds."""
+    return _CHECKS[kind](literal, bounds)
+
+
+def _is_flag(literal: Any, _: Range) -> bool:
+    return literal.WhichOneof("literal_type") == "boolean"
+
+
+def _is_integer(literal: Any, bounds: Range) -> bool:
+    kind = literal.WhichOneof("literal_type")
+    return kind in _INTEGERS and bounds[0] <= getattr(literal, kind) <= bounds[1]
+
+
+def _is_number(literal: Any, bounds: Range) -> bool:
+    kind = literal.WhichOneof("literal_type")
+    if kind not in _INTEGERS | _FLOATS:
+        return False
+    value = getattr(literal, kind)
+    return bounds == ANY_NUMBER or bounds[0] <= value <= bounds[1]
+
+
+def _is_text(literal: Any, _: Range) -> bool:
+    return literal.WhichOneof("literal_type") == "string" and len(literal.string) <= _LONGEST
+
+
+def _matches(expression: re.Pattern[str]) -> Callable[[Any, Range], bool]:
+    return lambda literal, bounds: _is_text(literal, bounds) and expression.fullmatch(literal.string) is not None
+
+
+def _each(check: Callable[[Any, Range], bool]) -> Callable[[Any, Range], bool]:
+    """Return the check of a list, which PySpark writes as an array of literals or as an array of plain values."""
+
+    def is_list(literal: Any, bounds: Range) -> bool:
+        kind = literal.WhichOneof("literal_type")
+        if kind == "array":
+            return len(literal.array.elements) <= MAX_ELEMENTS and all(
+                check(each, bounds) for each in literal.array.elements
+            )
+        return kind == "specialized_array" and _are_plain(literal, check, bounds)
+
+    return is_list
+
+
+def _are_plain(literal: Any, check: Callable[[Any, Range], bool], bounds: Range) -> bool:
+    kind = literal.specialized_array.WhichOneof("value_type")
+    if kind not in _LISTS:
+        return False
+    values = getattr(literal.specialized_array, kind).values
+    probe = type(literal)()
+    for value in values if len(values) <= MAX_ELEMENTS else ():
+        setattr(probe, _ONE_OF[kind], value)
+        if not check(probe, bounds):
+            return False
+    return len(values) <= MAX_ELEMENTS
+
+
+_ONE_OF: Final[Mapping[str, str]] = {
+    "bools": "boolean",
+    "ints": "integer",
+    "longs": "long",
+    "floats": "float",
+    "doubles": "double",
+    "strings": "string",
+}
+
+
+def _is_vector(literal: Any, _: Range) -> bool:
+    """Return whether this is a vector: its kind (1 is dense), size, indices and values."""
+    if not _is_struct(literal, VECTOR, 4):
+        return False
+    kind, size, indices, values = literal.struct.elements
+    if len(values.specialized_array.doubles.values) > MAX_ELEMENTS:
+        return False
+    if kind.byte == 1:
+        return True
+    return 0 <= size.integer <= MAX_ELEMENTS and len(indices.specialized_array.ints.values) <= MAX_ELEMENTS
+
+
+def _is_matrix(literal: Any, _: Range) -> bool:
+    """Return whether this is a matrix: its kind, rows, columns, pointers and indices of a sparse one, values, transposition."""
+    if not _is_struct(literal, MATRIX, 7):
+        return False
+    _, rows, columns, *_ = literal.struct.elements
+    return min(rows.integer, columns.integer) >= 0 and rows.integer * columns.integer <= MAX_ELEMENTS
+
+
+def _is_struct(literal: Any, of: str, parts: int) -> bool:
+    if literal.WhichOneof("literal_type") != "struct":
+        return False
+    struct = literal.struct
+    return struct.struct_type.udt.jvm_class == of and len(struct.elements) == parts
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any, Range], bool]]] = {
+    "flag": _is_flag,
+    "integer": _is_integer,
+    "number": _is_number,
+    "text": _is_text,
+    "column": _is_text,
+    "word": _matches(_WORD),
+    "expression": _matches(_EXPRESSION),
+    "vector": _is_vector,
+    "matrix": _is_matrix,
+    "integers": _each(_is_integer),
+    "numbers": _each(_is_number),
+    "texts": _each(_is_text),
+    "columns": _each(_is_text),
+    "number-lists": _each(_each(_is_number)),
+    "text-lists": _each(_each(_is_text)),
+}

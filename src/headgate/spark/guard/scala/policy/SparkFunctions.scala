@@ -1,0 +1,21 @@
+package io.headgate.guard.policy
+
+import org.apache.spark.sql.SparkSession
+
+/**
+ * Functions of Spark's own that a plan calls row by row (`ScalaUDF`), such as those of `spark.ml`. No client can send one: the
+ * gateway refuses the message. Spark makes each in a class of `function-owners.txt`, and an encoder may create objects of these.
+ */
+object SparkFunctions {
+  private val owners = AllowLists.of("function-owners")
+
+  /** Whether the function is a closure of a listed class. */
+  def isOwn(function: Any): Boolean = function match {
+    case closure: AnyRef => isOwnClass(closure.getClass)
+    case _ => false
+  }
+
+  /** Whether the class is a listed one, from Spark's own class loader. */
+  def isOwnClass(of: Class[_]): Boolean =
+    (of.getClassLoader eq classOf[SparkSession].getClassLoader) && owners.exists(of.getName.startsWith)
+}
