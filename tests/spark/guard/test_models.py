@@ -33,13 +33,15 @@ def spark(lake: DriverHarness, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spar
     session.sql("DROP TABLE IF EXISTS lake.raw.numbers").collect()
     session.sql(f"CREATE TABLE lake.raw.numbers AS {ROWS}").collect()
     yield session
+    activate(session)
     lake.decisions.rule = lambda *_: True
     session.sql("DROP TABLE IF EXISTS lake.raw.numbers").collect()
 
 
 def activate(session: SparkSession) -> SparkSession:
+    """Make the session the active one of this thread, on which the methods of models work."""
     assert isinstance(session, ConnectSession)
-    ConnectSession._set_default_and_active_session(session)
+    ConnectSession._active_session.session = session
     return session
 
 
@@ -172,7 +174,7 @@ def test_a_deleted_model_is_gone(spark: SparkSession) -> None:
 
     spark.client._delete_ml_cache([str(model._java_obj)])
 
-    with pytest.raises(PySparkException, match="cannot be found"):
+    with pytest.raises(PySparkException, match="Cannot retrieve"):
         model.clusterCenters()
 
 
