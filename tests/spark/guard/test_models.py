@@ -13,9 +13,9 @@ from pyspark.ml.feature import Imputer, OneHotEncoder, PolynomialExpansion, Stri
 from pyspark.ml.linalg import Vectors
 from pyspark.ml.recommendation import ALS
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.connect.proto import Command
 from pyspark.sql.connect.session import SparkSession as ConnectSession
+from pyspark.sql.functions import col, lit
 
 from tests.spark.guard.checkpoints import checkpointed
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
@@ -40,7 +40,6 @@ def spark(lake: DriverHarness, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spar
 
 def activate(session: SparkSession) -> SparkSession:
     """Make the session the active one of this thread, on which the methods of models work."""
-    assert isinstance(session, ConnectSession)
     ConnectSession._active_session.session = session
     return session
 
@@ -69,7 +68,7 @@ def learned(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
     forest = RandomForestClassifier(numTrees=2, maxDepth=2, seed=1).fit(rows)
     factors = ALS(userCol="user", itemCol="item", ratingCol="x", rank=2, maxIter=1).fit(spark.table("lake.raw.numbers"))
     filled = Imputer(inputCols=["x"], outputCols=["y"]).fit(
-        spark.table("lake.raw.numbers").withColumn("x", F.col("x") * 1.0)
+        spark.table("lake.raw.numbers").withColumn("x", col("x") * 1.0)
     )
     transformed = logistic.transform(own)
     transformed.createOrReplaceTempView("held_model")
@@ -158,7 +157,8 @@ def test_a_model_belongs_to_its_session(lake: DriverHarness, spark: SparkSession
     model = KMeans(k=2, seed=1).fit(features(spark.table("lake.raw.numbers")))
     assert isinstance(spark, ConnectSession)
 
-    for other in (lake.session(ADMIN), lake.session("hgs_writer", "writer"), spark.cloneSession()):
+    others: tuple[Any, ...] = (lake.session(ADMIN), lake.session("hgs_writer", "writer"), spark.cloneSession())
+    for other in others:
         activate(other)
         with pytest.raises(PySparkException) as caught:
             model.clusterCenters()
@@ -183,7 +183,7 @@ def large(kind: str, spark: SparkSession) -> Callable[[], Any]:
     wide = spark.createDataFrame(
         [(0.0, Vectors.sparse(1 << 30, [1], [1.0])), (1.0, Vectors.sparse(1 << 30, [2], [1.0]))], ["label", "features"]
     )
-    labels = features(spark.sql(ROWS)).withColumn("label", F.lit(2.0e9))
+    labels = features(spark.sql(ROWS)).withColumn("label", lit(2.0e9))
     dense = spark.createDataFrame([(Vectors.dense([1.0] * 3000),)], ["features"])
     return {
         "features": lambda: LogisticRegression(maxIter=1).fit(wide),

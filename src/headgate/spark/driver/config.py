@@ -215,8 +215,7 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         "spark.driver.maxResultSize": f"{settings.cluster.heap_mib // 4}m",
         "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
         "spark.connect.session.planCache.maxSize": "0",  # the guard must see each plan before its analysis
-        # Models stay in memory, which the guard counts; otherwise Spark would write them into files and load classes by name.
-        "spark.connect.session.connectML.mlCache.memoryControl.enabled": "false",
+        "spark.connect.session.connectML.mlCache.memoryControl.enabled": "false",  # otherwise models are written into files
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(ports.connect),
         "headgate.decision.url": settings.decision_url,
@@ -224,8 +223,7 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         "headgate.disk.reserve": str(settings.free_disk_mib * 1024**2),
         "spark.executor.heartbeatInterval": "2s",  # the heartbeat reports how much a task has written, before the disk is full
         "spark.connect.grpc.interceptor.classes": "io.headgate.guard.driver.GatewayTokenInterceptor,io.headgate.guard.driver.StatementErrors",
-        # Every process on this machine can connect to the executors' ports, which serve rows and files and
-        # deserialize Java objects.
+        # Every process of this machine reaches the executors' ports, which serve rows and files and read Java objects.
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.saslFallback": "false",

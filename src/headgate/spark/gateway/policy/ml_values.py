@@ -24,25 +24,25 @@ PYTHON_CLASSES: Final = {
 }
 """The types of vectors and matrices, each with the class by which a PySpark client reads it."""
 
-Range = tuple[float, float]
-ANY_NUMBER: Final[Range] = (float("-inf"), float("inf"))
+Bounds = tuple[float, float]
+ANY_NUMBER: Final[Bounds] = (float("-inf"), float("inf"))
 
 
-def is_value(kind: str, literal: Any, bounds: Range = ANY_NUMBER) -> bool:
+def is_value(kind: str, literal: Any, bounds: Bounds = ANY_NUMBER) -> bool:
     """Return whether a literal has a type of `ml-parameters.txt`, and all numbers in it are within the bounds."""
     return _CHECKS[kind](literal, bounds)
 
 
-def _is_flag(literal: Any, _: Range) -> bool:
+def _is_flag(literal: Any, _: Bounds) -> bool:
     return literal.WhichOneof("literal_type") == "boolean"
 
 
-def _is_integer(literal: Any, bounds: Range) -> bool:
+def _is_integer(literal: Any, bounds: Bounds) -> bool:
     kind = literal.WhichOneof("literal_type")
     return kind in _INTEGERS and bounds[0] <= getattr(literal, kind) <= bounds[1]
 
 
-def _is_number(literal: Any, bounds: Range) -> bool:
+def _is_number(literal: Any, bounds: Bounds) -> bool:
     kind = literal.WhichOneof("literal_type")
     if kind not in _INTEGERS | _FLOATS:
         return False
@@ -50,18 +50,18 @@ def _is_number(literal: Any, bounds: Range) -> bool:
     return bounds == ANY_NUMBER or bounds[0] <= value <= bounds[1]
 
 
-def _is_text(literal: Any, _: Range) -> bool:
+def _is_text(literal: Any, _: Bounds) -> bool:
     return literal.WhichOneof("literal_type") == "string" and len(literal.string) <= _LONGEST
 
 
-def _matches(expression: re.Pattern[str]) -> Callable[[Any, Range], bool]:
+def _matches(expression: re.Pattern[str]) -> Callable[[Any, Bounds], bool]:
     return lambda literal, bounds: _is_text(literal, bounds) and expression.fullmatch(literal.string) is not None
 
 
-def _each(check: Callable[[Any, Range], bool]) -> Callable[[Any, Range], bool]:
+def _each(check: Callable[[Any, Bounds], bool]) -> Callable[[Any, Bounds], bool]:
     """Return the check of a list, which PySpark writes as an array of literals or as an array of plain values."""
 
-    def is_list(literal: Any, bounds: Range) -> bool:
+    def is_list(literal: Any, bounds: Bounds) -> bool:
         kind = literal.WhichOneof("literal_type")
         if kind == "array":
             return len(literal.array.elements) <= MAX_ELEMENTS and all(
@@ -72,7 +72,7 @@ def _each(check: Callable[[Any, Range], bool]) -> Callable[[Any, Range], bool]:
     return is_list
 
 
-def _are_plain(literal: Any, check: Callable[[Any, Range], bool], bounds: Range) -> bool:
+def _are_plain(literal: Any, check: Callable[[Any, Bounds], bool], bounds: Bounds) -> bool:
     kind = literal.specialized_array.WhichOneof("value_type")
     if kind not in _LISTS:
         return False
@@ -95,7 +95,7 @@ _ONE_OF: Final[Mapping[str, str]] = {
 }
 
 
-def _is_vector(literal: Any, _: Range) -> bool:
+def _is_vector(literal: Any, _: Bounds) -> bool:
     """Return whether this is a vector: its kind (1 is dense), size, indices and values."""
     if not _is_struct(literal, VECTOR, 4):
         return False
@@ -107,11 +107,11 @@ def _is_vector(literal: Any, _: Range) -> bool:
     return 0 <= size.integer <= MAX_ELEMENTS and len(indices.specialized_array.ints.values) <= MAX_ELEMENTS
 
 
-def _is_matrix(literal: Any, _: Range) -> bool:
+def _is_matrix(literal: Any, _: Bounds) -> bool:
     """Return whether this is a matrix: its kind, rows, columns, pointers and indices of a sparse one, values, transposition."""
     if not _is_struct(literal, MATRIX, 7):
         return False
-    _, rows, columns, *_ = literal.struct.elements
+    rows, columns = literal.struct.elements[1:3]
     return min(rows.integer, columns.integer) >= 0 and rows.integer * columns.integer <= MAX_ELEMENTS
 
 
@@ -122,7 +122,7 @@ def _is_struct(literal: Any, of: str, parts: int) -> bool:
     return struct.struct_type.udt.jvm_class == of and len(struct.elements) == parts
 
 
-_CHECKS: Final[Mapping[str, Callable[[Any, Range], bool]]] = {
+_CHECKS: Final[Mapping[str, Callable[[Any, Bounds], bool]]] = {
     "flag": _is_flag,
     "integer": _is_integer,
     "number": _is_number,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from headgate.spark.gateway.artifact_names import name_cached_rows
 from headgate.spark.gateway.errors import RequestRefusedError
-from headgate.spark.gateway.policy.machine_learning import drop_summary_dataset
+from headgate.spark.gateway.policy.ml_requests import drop_summary_dataset
 from headgate.spark.gateway.policy.values import MAX_NAME
 from headgate.spark.gateway.protos import commands, relations
 

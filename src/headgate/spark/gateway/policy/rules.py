@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.errors import RequestRefusedError
-from headgate.spark.gateway.policy import config_keys, machine_learning, options, user_code
+from headgate.spark.gateway.policy import config_keys, ml_requests, options, user_code
 from headgate.spark.gateway.policy.schemas import check_schema, check_schema_metadata
 from headgate.spark.gateway.policy.streams import check_stream_sink, check_stream_source
 from headgate.spark.gateway.policy.values import (
@@ -360,14 +360,14 @@ RULES: Final[Mapping[str, Rule]] = {
     "ConfigRequest.Unset": _unset,
     "CreateTable": _create_table,
     "DataType.StructField": _metadata,
-    "DataType.UDT": _only(machine_learning.check_user_type),
+    "DataType.UDT": _only(ml_requests.check_user_type),
     "DataType.Unparsed": _schema("data_type_string"),
     "DatabaseExists": _name("db_name"),
     "ExecutePlanRequest": _tags,
     "Expression.Alias": _metadata,
     "Expression.Cast": _schema("type_str"),
     "Expression.Literal.Decimal": _decimal,
-    "Fetch": _only(machine_learning.check_fetch),
+    "Fetch": _only(ml_requests.check_fetch),
     "GetDatabase": _name("db_name"),
     "GetTable": _name("table_name", "db_name"),
     "IsCached": _name("table_name"),
@@ -376,12 +376,12 @@ RULES: Final[Mapping[str, Rule]] = {
     "ListTables": _name("db_name"),
     "LocalRelation": _schema("schema"),
     "MergeIntoTableCommand": _name("target_table_name"),
-    "MlCommand.Evaluate": _only(machine_learning.check_evaluation),
-    "MlCommand.Fit": _only(machine_learning.check_fit),
-    "MlOperator": _only(machine_learning.check_operator),
-    "MlParams": _only(machine_learning.check_parameters),
-    "MlRelation.Transform": _only(machine_learning.check_transform),
-    "ObjectRef": _only(machine_learning.check_object),
+    "MlCommand.Evaluate": _only(ml_requests.check_evaluation),
+    "MlCommand.Fit": _only(ml_requests.check_fit),
+    "MlOperator": _only(ml_requests.check_operator),
+    "MlParams": _only(ml_requests.check_parameters),
+    "MlRelation.Transform": _only(ml_requests.check_transform),
+    "ObjectRef": _only(ml_requests.check_object),
     "PipelineCommand.CreateDataflowGraph": _dataflow_graph,
     "Read": _read,
     "Read.NamedTable": _check_named_table,

@@ -6,7 +6,7 @@ import pytest
 
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.errors import RequestRefusedError
-from headgate.spark.gateway.policy.machine_learning import HELPER, METHODS, OPERATORS, PARAMETERS
+from headgate.spark.gateway.policy.ml_requests import HELPER, METHODS, OPERATORS, PARAMETERS
 from tests.spark.gateway.admission_cases import a_range, relations, try_command, try_relation
 
 ml: Any = protos.ml
@@ -238,9 +238,9 @@ class TestObjects:
 
     def test_models_are_neither_written_nor_read(self) -> None:
         for command in (
-            {"write": {"obj_ref": {"id": MODEL_ID}, "path": "/tmp/model"}},
+            {"write": {"obj_ref": {"id": MODEL_ID}, "path": "/data/model"}},
             {"write": {"operator": operator(LOGISTIC, ESTIMATOR), "path": "s3a://bucket/x", "should_overwrite": True}},
-            {"read": {"operator": operator(LOGISTIC, MODEL), "path": "/tmp/model"}},
+            {"read": {"operator": operator(LOGISTIC, MODEL), "path": "/data/model"}},
             {"create_summary": {"model_ref": {"id": MODEL_ID}, "dataset": a_range()}},
         ):
             with pytest.raises(RequestRefusedError, match="fit the model again"):

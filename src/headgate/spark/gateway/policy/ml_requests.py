@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.guard_lists import read_lines
-from headgate.spark.gateway.policy.ml_values import ANY_NUMBER, PYTHON_CLASSES, Range, is_value
+from headgate.spark.gateway.policy.ml_values import ANY_NUMBER, PYTHON_CLASSES, Bounds, is_value
 from headgate.spark.gateway.protos import ml
 
 HELPER: Final = "______ML_CONNECT_HELPER______"
@@ -29,15 +29,15 @@ _KINDS: Final = {
 }
 
 
-def _read_range(text: str) -> Range:
+def _read_bounds(text: str) -> Bounds:
     least, _, most = text.partition("..")
     return (int(least), int(most)) if "." not in least + most else (float(least), float(most))
 
 
 OPERATORS: Final[Mapping[str, int]] = {name: _KINDS[kind] for name, kind in read_lines("ml-operators")}
 """Class of an operator -> its kind."""
-PARAMETERS: Final[Mapping[str, tuple[str, Range]]] = {
-    words[0]: (words[1], _read_range(words[2]) if len(words) > _NAME_AND_TYPE else ANY_NUMBER)
+PARAMETERS: Final[Mapping[str, tuple[str, Bounds]]] = {
+    words[0]: (words[1], _read_bounds(words[2]) if len(words) > _NAME_AND_TYPE else ANY_NUMBER)
     for words in read_lines("ml-parameters")
 }
 """Name of a parameter -> its type, and the range of its numbers."""
