@@ -51,8 +51,13 @@ _REVIEWED = {
 @pytest.fixture(scope="module")
 def found(toolchain: Toolchain) -> Mapping[str, Bytecode]:  # noqa: ARG001 (without a toolchain there are no classes to read)
     """Return the classes of Spark SQL."""
-    jars = (jar for part in ("catalyst", "sql") for jar in spark_jars().glob(f"spark-{part}_*.jar"))
-    return {name: each for jar in jars for name, each in read(jar, "org/apache/spark/sql/").items()}
+    folders = {"catalyst": "sql/", "sql": "sql/", "mllib": "ml/stat/"}
+    return {
+        name: each
+        for part, folder in folders.items()
+        for jar in spark_jars().glob(f"spark-{part}_*.jar")
+        for name, each in read(jar, f"org/apache/spark/{folder}").items()
+    }
 
 
 def entries() -> Mapping[tuple[str, str], frozenset[str]]:
@@ -117,7 +122,7 @@ def test_every_entry_is_for_a_parameter_that_exists(found: Mapping[str, Bytecode
 def test_every_entry_names_one_of_the_rules() -> None:
     rules = {words[3].partition(":")[0] for words in lines("expression-parameters")}
 
-    assert rules == {"safe", "limited", "type", "schema", "metadata", "options"}
+    assert rules == {"safe", "limited", "type", "schema", "metadata", "options", "function", "class"}
 
 
 def classes_of(found: Mapping[str, Bytecode]) -> Mapping[str, str]:
