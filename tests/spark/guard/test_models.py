@@ -90,7 +90,6 @@ def learned(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
         "a tree of a forest": lambda: tree.toDebugString,
         "the trees of a forest": lambda: forest.trees,
         "factors": factors.userFactors.collect,
-        "recommendations": factors.recommendForAllUsers(2).collect,
         "means": filled.surrogateDF.collect,
         "the size of a model": lambda: size(spark, str(logistic._java_obj)),
     }
@@ -160,9 +159,8 @@ def test_a_model_belongs_to_its_session(lake: DriverHarness, spark: SparkSession
     others: tuple[Any, ...] = (lake.session(ADMIN), lake.session("hgs_writer", "writer"), spark.cloneSession())
     for other in others:
         activate(other)
-        with pytest.raises(PySparkException) as caught:
+        with pytest.raises(PySparkException, match="Cannot retrieve"):
             model.clusterCenters()
-        assert "20" not in str(caught.value)
 
     activate(spark)
     assert len(model.clusterCenters()) == 2
