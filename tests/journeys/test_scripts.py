@@ -30,12 +30,38 @@ LINES: dict[str, tuple[str, ...]] = {
         "handled: handled",
         "versions: 1=2 2=2 3=1",
     ),
+    "churn_model": (
+        "training rows: 465 test rows: 135",
+        "area under ROC: 0.999, accuracy: 0.985",
+        "stored predictions: True",
+    ),
+    "data_quality": (
+        "duplicates: 10",
+        "quantiles: [240.0, 480.0, 720.0]",
+        "outliers: [200]",
+        "sampled cities: ['Berlin', 'Paris']",
+        "split is complete: True",
+        "rules broken: 3 of 4",
+    ),
+    "dbt_like_job": (
+        "PASS unique_fct_orders_order_id",
+        "columns of fct_orders: order_id, customer_id, country, status, amount, ordered_at, loaded_at",
+        "| 3| FI| false|",
+        "| 3| DE| true|",
+        "Done. PASS=10 ERROR=0 orders=6 customer versions=5",
+    ),
     "iceberg_quick_start": (
         "Trips after the merge: 6",
         "main 7, audit 9, end-of-day 7",
         "Trips after the audit: 9",
         "Trips after the rollback: 6",
         "| 1|1000371|1.7999999523162842|15.32|NULL| NULL|",
+    ),
+    "notebook_export": (
+        "partitionOverwriteMode = dynamic",
+        "january after the overwrite: 10",
+        "2024-02-01 140",
+        "shares add up: 1.0",
     ),
     "pandas_user": (
         "missing rain: 1",
