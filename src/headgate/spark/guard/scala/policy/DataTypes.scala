@@ -23,7 +23,7 @@ object DataTypes {
   private val LongestLiteral = 65536
 
   /** A number of the type FLOAT, as Spark writes it. */
-  private val FloatLiteral = "CAST\\(-?[0-9]{1,40}\\.[0-9]{1,40}(E-?[0-9]{1,3})? AS FLOAT\\)".r
+  private val FloatLiteral = "CAST\\('?-?[0-9]{1,40}\\.[0-9]{1,40}(E-?[0-9]{1,3})?'? AS FLOAT\\)".r
   private val UserDefined = "user-defined types are not allowed: they load classes by name; use a built-in type"
   private val NoDefault = "a column of the schema has a default, which Spark would evaluate as an expression; remove the default and use `coalesce` instead"
 
