@@ -29,6 +29,7 @@ def name_of(classes: Classes, cause: str, statement: str = "SELECT 1") -> str:
     [
         ("user code does not run in the driver; use built-in functions or SQL instead", "f(1)", "user code"),
         ("reading a data source (`Read.DataSource`) is not allowed: only a run", "spark.read.csv('x')", "file paths"),
+        ("the name `<path>` is not allowed: it is empty", "SELECT * FROM parquet.`/a/b`", "file paths"),
         ("the Spark operation `ScriptTransformation` is refused", "SELECT 1", "script TRANSFORM"),
         ("the function `java_method` is refused: Headgate allows only", "SELECT 1", "reflection"),
         ("global temporary views are refused, because all sessions share them", "SELECT 1", "global temporary views"),
@@ -92,10 +93,10 @@ def test_wrong_rows_of_a_plain_query_have_no_verdict(classes: Classes, verdict: 
 def test_jobs_with_differences_that_were_not_read_are_run_a_second_time(classes: Classes) -> None:
     failure = Outcome("error", message="java.lang.UnsupportedOperationException")
     known = difference(Verdict.PLAIN_FAILS, "CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN x", failure)
-    late = replace(REFUSAL, job="d.sql", verdict=Verdict.TIMEOUT)
+    late = replace(REFUSAL, job="d.sql", verdict=Verdict.TIMEOUT, headgate=Outcome("timeout"))
     unread = replace(known, job="b.sql", verdict=Verdict.HEADGATE_FAILS)
 
-    assert classes.unsure_jobs([REFUSAL, replace(known, job="c.sql"), unread, late]) == {"b.sql"}
+    assert classes.unsure_jobs([REFUSAL, replace(known, job="c.sql"), unread, late]) == {"b.sql", "d.sql"}
 
 
 def write(file: Path, text: str) -> Path:

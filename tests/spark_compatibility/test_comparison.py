@@ -65,6 +65,15 @@ def test_an_outcome_that_a_second_run_does_not_repeat_is_unstable() -> None:
     assert verdicts(compare(JOB, *first, again)) == [Verdict.UNSTABLE]
 
 
+@pytest.mark.parametrize(
+    ("second", "verdict"), [(ROWS, Verdict.SAME_ROWS), (OTHER_ROWS, Verdict.DIFFERENT_ROWS), (TIMEOUT, Verdict.TIMEOUT)]
+)
+def test_a_statement_that_took_too_long_is_judged_by_its_second_run(second: Outcome, verdict: Verdict) -> None:
+    first = results(("SELECT 1", TIMEOUT)), results(("SELECT 1", ROWS))
+
+    assert verdicts(compare(JOB, *first, {HEADGATE: results(("SELECT 1", second)), PLAIN: first[1]})) == [verdict]
+
+
 def test_a_refusal_is_never_unstable() -> None:
     first = results(("SELECT f()", REFUSED)), results(("SELECT f()", ROWS))
 

@@ -83,11 +83,7 @@ class Classes:
 
     def unsure_jobs(self, compared: Iterable[Compared]) -> set[str]:
         """Return the names of the jobs with a difference that has not been read: a second run may show that it is chance."""
-        return {
-            each.job
-            for each in compared
-            if each.verdict in DIFFERENT and each.verdict is not Verdict.TIMEOUT and self.difference_of(each) is None
-        }
+        return {each.job for each in compared if each.verdict in DIFFERENT and self.difference_of(each) is None}
 
 
 ASSESSMENTS: Final = ("better", "harmless", "harness")

@@ -80,16 +80,17 @@ def compare(
     for at, (one, other) in enumerate(zip(headgate, plain, strict=True)):
         if one.document != document:
             document, refusals, differences = one.document, _Origins(), _Origins()
+        ours, theirs = (_settled(each, at, repeated.get(side, ())) for side, each in ((HEADGATE, one), (PLAIN, other)))
         is_stable = all(
-            _is_same(first.outcome, repeated[side][at].outcome)
-            for side, first in ((HEADGATE, one), (PLAIN, other))
+            _is_same(outcome, repeated[side][at].outcome)
+            for side, outcome in ((HEADGATE, ours), (PLAIN, theirs))
             if at < len(repeated.get(side, ()))
         )
-        verdict, cause = judge(one.outcome, other.outcome, is_stable=is_stable)
+        verdict, cause = judge(ours, theirs, is_stable=is_stable)
         refused, after = one.statement if verdict is Verdict.REFUSED else "", ""
         if verdict in DIFFERENT and verdict is not Verdict.TIMEOUT:
-            rows = set(other.outcome.rows).symmetric_difference(one.outcome.rows)
-            text = "\n".join((one.statement, *rows, other.outcome.text))
+            rows = set(theirs.rows).symmetric_difference(ours.rows)
+            text = "\n".join((one.statement, *rows, theirs.text))
             # Examples build on each other by variables. A variable that is missing is an error, never other rows.
             if origin := refusals.origin_of(text, whole_document=verdict in _FAILURES):
                 verdict, (cause, refused) = Verdict.IN_THE_WAKE, origin
@@ -109,11 +110,16 @@ def compare(
                 cause,
                 refused,
                 after,
-                one.outcome,
-                other.outcome,
+                ours,
+                theirs,
             )
         )
     return found
+
+
+def _settled(first: Result, at: int, repeated: Sequence[Result]) -> Outcome:
+    """Return the outcome of a statement, or that of its second run if the first one took too long: the machine may be busy."""
+    return repeated[at].outcome if first.outcome.kind == "timeout" and at < len(repeated) else first.outcome
 
 
 def judge(  # noqa: PLR0911 (one for each verdict)
