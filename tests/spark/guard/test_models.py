@@ -88,7 +88,7 @@ def learned(spark: SparkSession) -> Mapping[str, Callable[[], object]]:
         "a summary of other rows": lambda: evaluated.accuracy,
         "an evaluation of other rows": lambda: logistic.evaluate(own),
         "a tree of a forest": lambda: tree.toDebugString,
-        "the trees of a forest": lambda: forest.trees,
+        "the trees of a forest": lambda: forest._call_java("trees"),  # PySpark keeps `trees` after the first call
         "factors": factors.userFactors.collect,
         "means": filled.surrogateDF.collect,
         "the size of a model": lambda: size(spark, str(logistic._java_obj)),

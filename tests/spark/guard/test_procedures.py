@@ -1,6 +1,9 @@
 """CALL: the privileges that a procedure needs on its table, the procedures that are always refused, and real calls."""
 
+import os
+import time
 import zipfile
+from pathlib import Path
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
@@ -48,6 +51,7 @@ CALLS = {
     "rewrite_manifests('raw.kept')": ALTER_WRITE,
     "rewrite_position_delete_files('raw.kept')": ALTER_WRITE | READ,
     "compute_table_stats('raw.kept')": ALTER_WRITE | READ,
+    "remove_orphan_files(table => 'raw.kept', dry_run => true)": ALTER_WRITE | READ,
     "expire_snapshots(table => 'raw.kept', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)": ALTER_WRITE,
 }
 
@@ -77,6 +81,7 @@ class TestNeeds:
         [
             "compute_partition_stats('raw.flights')",
             "compute_table_stats('raw.flights')",
+            "remove_orphan_files('raw.flights')",
             "rewrite_data_files(table => 'raw.flights', where => 'year = 2012')",
             "rewrite_position_delete_files(table => 'raw.flights', where => 'year = 2012')",
         ],
@@ -112,7 +117,11 @@ class TestForbidden:
             "lake.system.add_files('raw.flights', '`parquet`.`/tmp/x`')",
             "lake.system.migrate('raw.flights')",
             "lake.system.register_table('raw.stolen', '/tmp/v1.metadata.json')",
-            "lake.system.remove_orphan_files('raw.flights')",
+            "lake.system.remove_orphan_files(table => 'raw.flights', location => '/tmp')",
+            "lake.system.remove_orphan_files('raw.flights', TIMESTAMP '2020-01-01', '/tmp', true)",
+            "lake.system.remove_orphan_files(table => 'raw.flights', `-location` => '/tmp')",
+            "lake.system.remove_orphan_files(table => 'raw.flights', file_list_view => 'files')",
+            "lake.system.remove_orphan_files(table => 'raw.flights', prefix_mismatch_mode => 'DELETE')",
             "lake.system.rewrite_table_path('raw.flights', '/a', '/b')",
             "lake.system.snapshot('secret.salaries', 'raw.snap')",
             "lake.system.unheard_of('raw.flights')",
@@ -172,6 +181,46 @@ class TestForbidden:
             with pytest.raises(PySparkException) as caught:
                 spark.sql(f"SELECT * FROM {catalog}.x").collect()
             assert caught.value.getSqlState() == REFUSED
+
+
+class TestOrphans:
+    """Files that no snapshot names are removed below the table's own folder, if they are old."""
+
+    @staticmethod
+    def leave(lake: DriverHarness, table: str, days: int) -> Path:
+        """Leave a file of this age beside the data of a table."""
+        row = lake.session(ADMIN).sql(f"SELECT file_path FROM lake.raw.{table}.files").collect()[0]
+        orphan = Path(row.file_path.removeprefix("file:")).parent / f"orphan-{days}.parquet"
+        orphan.write_bytes(b"x")
+        written = time.time() - days * 86400
+        os.utime(orphan, times=(written, written))
+        return orphan
+
+    def test_only_old_files_of_the_table_are_removed(self, lake: DriverHarness) -> None:
+        spark = lake.session(ADMIN)
+        snapshots(spark)
+        old, young, other = self.leave(lake, "kept", 9), self.leave(lake, "kept", 0), self.leave(lake, "flights", 9)
+
+        found = spark.sql("CALL lake.system.remove_orphan_files(table => 'raw.kept', dry_run => true)").collect()
+        assert [row[0].endswith(old.name) for row in found] == [True]
+        assert old.exists()
+        spark.sql("CALL lake.system.remove_orphan_files('raw.kept')").collect()
+
+        assert [each.exists() for each in (old, young, other)] == [False, True, True]
+        assert spark.table("lake.raw.kept").count() == 3
+        other.unlink()
+
+    def test_files_of_the_last_day_cannot_be_removed(self, lake: DriverHarness) -> None:
+        spark = lake.session(ADMIN)
+        snapshots(spark)
+        young = self.leave(lake, "kept", 0)
+
+        with pytest.raises(PySparkException):
+            spark.sql(
+                "CALL lake.system.remove_orphan_files(table => 'raw.kept', older_than => now() + INTERVAL 1 DAY)"
+            ).collect()
+
+        assert young.exists()
 
 
 class TestChanges:

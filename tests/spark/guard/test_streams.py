@@ -123,13 +123,13 @@ class TestSinks:
 
     def test_a_stream_is_explained_without_the_folder_of_its_state(self, lake: DriverHarness) -> None:
         rows = lake.session(ADMIN).readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
-        query = rows.groupBy("value").count().writeStream.outputMode("complete").format("noop").start()
-        query.processAllAvailable()
+        counted = rows.groupBy("value").count().writeStream.outputMode("complete").format("noop")
+        query = counted.trigger(once=True).start()
+        assert query.awaitTermination(60)
         printed = io.StringIO()
 
         with redirect_stdout(printed):
             query.explain(extended=True)
-        query.stop()
 
         assert "StateStoreSave" in printed.getvalue()
         assert "checkpoint = <hidden>" in printed.getvalue()
@@ -138,12 +138,11 @@ class TestSinks:
     def test_the_plan_of_a_stream_needs_the_right_to_read(self, lake: DriverHarness) -> None:
         lake.decisions.rule = lambda *_: True
         rows = lake.session(READER).readStream.table("lake.raw.flights")
-        query = rows.writeStream.format("noop").trigger(processingTime="1 hour").start()
-        query.processAllAvailable()
+        query = rows.writeStream.format("noop").trigger(once=True).start()
+        assert query.awaitTermination(60)
         lake.decisions.rule = lambda *_: False
 
         refused(query.explain)
-        query.stop()
 
     def test_a_stream_into_the_console_is_refused(self, lake: DriverHarness) -> None:
         refused(lambda: flights(lake.session(ADMIN)).writeStream.format("console").start())

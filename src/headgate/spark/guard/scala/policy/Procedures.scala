@@ -16,6 +16,9 @@ object Procedures {
   private val Never = "never"
   private val TableArgument = "table"
 
+  /** The sign before an argument that no caller may give, and that only keeps its place among the others. */
+  private val Refused = "-"
+
   private val known: Map[String, Known] = AllowLists.procedures.map(_.split(" +").toSeq).collect {
     case name +: verbs +: arguments if verbs != Never => name -> Known(verbs.split(',').toSet, arguments)
   }.toMap
@@ -25,6 +28,7 @@ object Procedures {
     case Call(UnresolvedProcedure(parts), arguments, _) =>
       val name = inSystem(names.full(parts))
       val given = named(name, arguments)
+      requireAllowed(name, given.map(_._1)) // before the table: an argument that is refused may be in its place
       needs(name, names.full(table(name, given)), given.map(_._1))
     case _ => Nil // resolved: `GuardedProcedure` requires the privileges when the procedure runs
   }
@@ -32,11 +36,14 @@ object Procedures {
   /**
    * Return the privileges that a procedure requires when it is called with these arguments for the table with this full name.
    */
-  def needs(procedure: String, table: Seq[String], arguments: Seq[String]): Seq[RequiredPrivilege] = found(procedure).verbs.toSeq.flatMap {
-    case "alter" => RequiredPrivilege.of("alter", Target.Relation(table))
-    case "write" => RequiredPrivilege.of("overwrite", Target.Relation(table))
-    case "read" => RequiredPrivilege.of("read", Target.Relation(table))
-  }.collect { case RequiredName(action, name) => RequiredCall(action, name, procedure, arguments.sorted) }
+  def needs(procedure: String, table: Seq[String], arguments: Seq[String]): Seq[RequiredPrivilege] = {
+    requireAllowed(procedure, arguments)
+    found(procedure).verbs.toSeq.flatMap {
+      case "alter" => RequiredPrivilege.of("alter", Target.Relation(table))
+      case "write" => RequiredPrivilege.of("overwrite", Target.Relation(table))
+      case "read" => RequiredPrivilege.of("read", Target.Relation(table))
+    }.collect { case RequiredName(action, name) => RequiredCall(action, name, procedure, arguments.sorted) }
+  }
 
   private def inSystem(name: Seq[String]): String = name match {
     case Seq(ObjectNames.Lake, namespace, procedure) if namespace.equalsIgnoreCase(Namespace) => procedure.toLowerCase(Locale.ROOT)
@@ -49,19 +56,22 @@ object Procedures {
     Refusal.because(s"the call of the procedure `$procedure` is refused: Headgate allows only ${known.keys.toSeq.sorted.mkString(", ")} of `lake.system`; call one of them")
 
   private def tooMany(procedure: String, expected: Seq[String]): Nothing =
-    Refusal.because(s"the procedure `$procedure` is called with too many arguments; it has only ${expected.mkString(", ")}")
+    Refusal.because(s"the procedure `$procedure` is called with too many arguments; it has only ${expected.map(_.stripPrefix(Refused)).mkString(", ")}")
 
   /** Return the arguments with their names. */
   private def named(procedure: String, arguments: Seq[Expression]): Seq[(String, Expression)] = {
     val expected = found(procedure).arguments
-    val given = arguments.zipWithIndex.map {
+    arguments.zipWithIndex.map {
       case (NamedArgumentExpression(name, value), _) => name.toLowerCase(Locale.ROOT) -> value
       case (value, position) => expected.lift(position).getOrElse(tooMany(procedure, expected)) -> value
     }
-    given.find { case (name, _) => !expected.contains(name) }.foreach { case (name, _) =>
-      Refusal.because(s"the argument `$name` of the procedure `$procedure` is refused: Headgate allows only ${expected.mkString(", ")}; remove it")
+  }
+
+  private def requireAllowed(procedure: String, arguments: Seq[String]): Unit = {
+    val allowed = found(procedure).arguments.filterNot(_.startsWith(Refused))
+    arguments.find(!allowed.contains(_)).foreach { name =>
+      Refusal.because(s"the argument `${name.stripPrefix(Refused)}` of the procedure `$procedure` is refused: Headgate allows only ${allowed.mkString(", ")}; remove it, and write the others with their names")
     }
-    given
   }
 
   /** Return the table in the argument `table`, which must be a literal: no expression is evaluated to find it. */

@@ -17,8 +17,8 @@ import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
 
 /**
  * Relations that stay in the driver after a table was read (a checkpoint, a stream's rows in memory, a temporary view, the view
- * of a table's changes, a model and its summaries), each with the privileges that reading the table required. No name leads back to the table, or not to
- * every one. So the guard records these privileges, and requires them at every use.
+ * of a table's changes, a model and its summaries), each with the privileges that reading the table required. No name leads back
+ * to the table, or not to every one. So the guard records these privileges, and requires them at every use.
  */
 object RetainedRelations {
   /** Keys are compared by identity: an equal object may have been made from other data. */

@@ -12,8 +12,9 @@ import org.apache.spark.sql.execution.command.{AlterViewAsCommand, CreateViewCom
 import org.apache.spark.sql.execution.datasources.v2.LeafV2CommandExec
 
 /**
- * Plans the commands that create and change temporary views. The plan of a view can hold rows (of a transposed table, or quantiles), and
- * its text can hold the value of a variable. So the privileges that its operation has required are recorded with the view.
+ * Plans the commands that create and change temporary views. The plan of a view can hold rows (of a transposed table, or
+ * quantiles), and its text can hold the value of a variable. So the privileges that its operation has required are recorded
+ * with the view.
  */
 final class RetainedViews(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {

@@ -1,0 +1,66 @@
+"""ALTER VIEW ... AS on views of the lake: Iceberg has only CREATE OR REPLACE VIEW."""
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql.connect.session import SparkSession
+
+from headgate.app.server import Server
+from tests.journeys.sql_person import Person
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+VIEW = "lake.altered.fares"
+
+
+def connect(server: Server, token: str) -> SparkSession:
+    return SparkSession.builder.remote(f"sc://localhost:{server.gateway_port}/;token={token}").create()
+
+
+@pytest.fixture(scope="module")
+def owner(server: Server) -> Person:
+    person = Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+    assert person.http.post("/databases", json={"name": "altered"}).is_success
+    return person
+
+
+@pytest.fixture
+def spark(server: Server, owner: Person) -> SparkSession:
+    session = connect(server, owner.token)
+    session.sql(f"CREATE OR REPLACE VIEW {VIEW} COMMENT 'of flights' AS SELECT 1 AS a").collect()
+    return session
+
+
+@pytest.mark.parametrize("name", [VIEW, "fares"])
+def test_a_view_of_the_lake_gets_another_query_and_keeps_its_comment(spark: SparkSession, name: str) -> None:
+    spark.sql("USE lake.altered").collect()
+
+    spark.sql(f"ALTER VIEW {name} AS WITH c AS (SELECT 5 AS x, 6 AS y) SELECT * FROM c").collect()
+
+    assert spark.table(VIEW).collect()[0].asDict() == {"x": 5, "y": 6}
+    assert ("comment", "of flights") in [tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES {VIEW}").collect()]
+
+
+@pytest.mark.parametrize("query", ["SELECT a FROM seen", "SELECT twice(2) AS a", f"SELECT * FROM {VIEW}"])
+def test_a_view_of_the_lake_cannot_refer_to_the_session_or_to_itself(spark: SparkSession, query: str) -> None:
+    spark.sql("CREATE TEMPORARY VIEW seen AS SELECT 1 AS a").collect()
+    spark.sql("CREATE TEMPORARY FUNCTION twice(n INT) RETURNS INT RETURN n * 2").collect()
+
+    with pytest.raises(PySparkException, match=r"references temporary|Recursive cycle"):
+        spark.sql(f"ALTER VIEW {VIEW} AS {query}").collect()
+
+    assert spark.table(VIEW).collect()[0].a == 1
+
+
+def test_a_user_without_the_right_to_replace_a_view_changes_none(
+    server: Server, owner: Person, spark: SparkSession
+) -> None:
+    assert owner.http.post("/users", json={"name": "alma"}).is_success
+    role = {"subject": "alma", "role": "viewer", "resource": "lake.altered"}
+    assert owner.http.post("/assignments", json=role).is_success
+    token = owner.http.post("/tokens", json={"principal": "alma"}).json()["token"]
+
+    with pytest.raises(PySparkException) as caught:
+        connect(server, token).sql(f"ALTER VIEW {VIEW} AS SELECT 2 AS a").collect()
+
+    assert caught.value.getSqlState() == "42501"
+    assert spark.table(VIEW).collect()[0].a == 1
