@@ -4,6 +4,7 @@ import gc
 import hashlib
 import os
 import ssl
+import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
@@ -111,9 +112,11 @@ def pytest_runtest_makereport(
 def pytest_sessionfinish() -> None:
     """Collect the garbage of the tests on Spark, which run with the collector off.
 
-    The clients' connections end then.
+    The clients' connections end then. A model of `spark.ml` would delete itself in the active session, whose driver has ended.
     """
     if not gc.isenabled():
+        if (connect := sys.modules.get("pyspark.sql.connect.session")) is not None:
+            connect.SparkSession._active_session.session = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()

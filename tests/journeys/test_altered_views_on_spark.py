@@ -26,18 +26,18 @@ def owner(server: Server) -> Person:
 @pytest.fixture
 def spark(server: Server, owner: Person) -> SparkSession:
     session = connect(server, owner.token)
-    session.sql(f"CREATE OR REPLACE VIEW {VIEW} COMMENT 'of flights' AS SELECT 1 AS a").collect()
+    session.sql(f"CREATE OR REPLACE VIEW {VIEW} TBLPROPERTIES ('note' = 'of flights') AS SELECT 1 AS a").collect()
     return session
 
 
 @pytest.mark.parametrize("name", [VIEW, "fares"])
-def test_a_view_of_the_lake_gets_another_query_and_keeps_its_comment(spark: SparkSession, name: str) -> None:
+def test_a_view_of_the_lake_gets_another_query_and_keeps_its_properties(spark: SparkSession, name: str) -> None:
     spark.sql("USE lake.altered").collect()
 
     spark.sql(f"ALTER VIEW {name} AS WITH c AS (SELECT 5 AS x, 6 AS y) SELECT * FROM c").collect()
 
     assert spark.table(VIEW).collect()[0].asDict() == {"x": 5, "y": 6}
-    assert ("comment", "of flights") in [tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES {VIEW}").collect()]
+    assert ("note", "of flights") in [tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES {VIEW}").collect()]
 
 
 @pytest.mark.parametrize("query", ["SELECT a FROM seen", "SELECT twice(2) AS a", f"SELECT * FROM {VIEW}"])

@@ -34,7 +34,7 @@ def spark(lake: DriverHarness, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spar
     session.sql(f"CREATE TABLE lake.raw.numbers AS {ROWS}").collect()
     yield session
     activate(session)
-    lake.decisions.rule = lambda *_: True
+    lake.decisions.rule, lake.decisions.is_down = lambda *_: True, False
     session.sql("DROP TABLE IF EXISTS lake.raw.numbers").collect()
 
 
