@@ -196,7 +196,7 @@ class TestOrphans:
         os.utime(orphan, times=(written, written))
         return orphan
 
-    def test_only_old_files_of_the_table_are_removed(self, lake: DriverHarness) -> None:
+    def test_old_files_of_the_table_are_removed_and_no_others(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         snapshots(spark)
         old, young, other = self.leave(lake, "kept", 9), self.leave(lake, "kept", 0), self.leave(lake, "flights", 9)
