@@ -94,6 +94,7 @@ final class RequiredPrivileges(session: SparkSession) {
     case _: SetTableProperties => RequiredPrivilege.of("alter", target)
     case rename: RenameTable => renamed(rename, target)
     case view: CreateView => viewed(target, view.replace)
+    case view: CreateIcebergView if AlteredViews.isAlter(view) => RequiredPrivilege.of("alter", target)
     case view: CreateIcebergView => viewed(target, view.replace)
     case _ => Refusal.node(plan)
   }

@@ -1,6 +1,7 @@
 package io.headgate.guard.rules
 
 import io.headgate.guard.limits.{PlanLimits, SqlText}
+import io.headgate.guard.policy.AlteredViews
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.RewriteViewCommands
 import org.apache.spark.sql.catalyst.expressions.Expression
