@@ -16,6 +16,8 @@ DEFAULTS: Final[dict[str, list[Any]]] = {
     "double": [-1.5e300, 3.0],
     "decimal(9, 2)": ["1.50", "-1234567.89", "0.00"],
     "decimal(5, 0)": ["7"],
+    "decimal(18, 8)": ["0.00000000", "-0.00000001"],
+    "decimal(38, 38)": ["0." + "0" * 37 + "1"],
     "string": ["", "x", "gr\u00fc\u00df"],
     "uuid": ["f79c3e09-677c-4bbd-a479-3f349cb785e7"],
     "fixed[2]": ["0AFF", "0aff"],

@@ -82,7 +82,15 @@ def _is_decimal(type: DecimalType, value: Any) -> bool:
 
 
 def _is_text(_type: Any, value: Any) -> bool:
-    return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
+    return isinstance(value, str) and _is_unicode(value)
+
+
+def _is_unicode(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_bytes(type: Any, value: Any) -> bool:

@@ -1,12 +1,13 @@
 """Types of columns of format version 3 that PyIceberg cannot read, or writes otherwise than Iceberg's Java library."""
 
 import re
-from typing import Any, Final
+from decimal import Decimal
+from typing import Any, Final, Self
 
 from pydantic import model_validator
 from pyiceberg.conversions import from_json, to_json
 from pyiceberg.typedef import TableVersion
-from pyiceberg.types import PrimitiveType, TimestampNanoType, TimestamptzNanoType
+from pyiceberg.types import DecimalType, PrimitiveType, TimestampNanoType, TimestamptzNanoType
 from typing_extensions import override
 
 _VARIANT: Final = "variant"
@@ -22,6 +23,10 @@ class OpaqueType(PrimitiveType):
     """
 
     root: str
+
+    def __new__(cls, _text: str) -> Self:
+        """Return an object of its own: PyIceberg would keep one for each text, for as long as the process runs."""
+        return object.__new__(cls)
 
     def __init__(self, text: str) -> None:
         super().__init__(root=text)
@@ -70,3 +75,9 @@ def _read_nanoseconds(_type: PrimitiveType, value: str) -> str:
 @to_json.register(TimestamptzNanoType)
 def _write_nanoseconds(_type: PrimitiveType, value: str) -> str:
     return value
+
+
+@to_json.register(DecimalType)
+def _write_decimal(_type: PrimitiveType, value: Decimal) -> str:
+    """Return a default without an exponent, which PyIceberg writes for small numbers."""
+    return format(value, "f")

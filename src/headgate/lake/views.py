@@ -124,9 +124,7 @@ def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
         "version-log": [_entry(version.timestamp_ms, 1)],
         "properties": dict(new.properties),
     }
-    made = require_valid("view", lambda: ViewMetadata.model_validate(fields))
-    require_readable_view(made)
-    return made
+    return _read_back(require_valid("view", lambda: ViewMetadata.model_validate(fields)))
 
 
 def build_updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
@@ -138,7 +136,11 @@ def build_updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: f
     made = building.metadata()
     check_property_sizes(base.properties, made.properties)
     check_view_columns(base.schemas, made.schemas)
-    # A metadata file that could not be read back would lose the view.
+    return _read_back(made)
+
+
+def _read_back(made: ViewMetadata) -> ViewMetadata:
+    """Return the metadata as its file will be read: one that could not be read would lose the view."""
     read = parse_view(made.model_dump_json(by_alias=True).encode())
     require_readable_view(read)
     return read

@@ -9,7 +9,7 @@ from pyspark.ml import Pipeline
 from pyspark.ml.classification import LogisticRegression, RandomForestClassifier
 from pyspark.ml.clustering import KMeans
 from pyspark.ml.evaluation import RegressionEvaluator
-from pyspark.ml.feature import Imputer, OneHotEncoder, PolynomialExpansion, StringIndexer, VectorAssembler
+from pyspark.ml.feature import Imputer, OneHotEncoder, PolynomialExpansion, StringIndexer, Tokenizer, VectorAssembler
 from pyspark.ml.linalg import Vectors
 from pyspark.ml.recommendation import ALS
 from pyspark.sql import DataFrame, SparkSession
@@ -115,6 +115,16 @@ def test_everything_that_was_learned_is_refused_after_a_revoke_or_an_outage(
     assert refusals(uses) == set()
     lake.decisions.is_down = True
     assert refusals(uses) == set(uses)
+
+
+def test_a_function_that_all_users_share_keeps_no_privileges(lake: DriverHarness, spark: SparkSession) -> None:
+    Tokenizer(inputCol="carrier", outputCol="words").transform(spark.table("lake.raw.flights")).collect()
+    lake.decisions.rule = lambda handle, _: handle == ADMIN
+    reader = activate(lake.session("hgs_reader"))
+
+    rows = Tokenizer(inputCol="t", outputCol="words").transform(reader.sql("SELECT 'a b' AS t"))
+
+    assert rows.collect()[0].words == ["a", "b"]
 
 
 def test_a_fit_needs_the_right_to_read_its_rows(lake: DriverHarness, spark: SparkSession) -> None:

@@ -87,6 +87,7 @@ class TestXpath:
             "xpath_int(concat('<a>', repeat('<b><c/></b>', 5000 + id), '</a>'), 'count(//b//c/ancestor::a//c)')",
             "xpath_int(concat('<a>', repeat('<b/>', 300000 + id), '</a>'), 'count(a/b)')",
             "xpath_int(concat('<a>', repeat('<b><c/></b>', 3000), '</a>'), 'count(//b[//c[//b = //c]])')",
+            "xpath_string(concat('<a>', repeat('x', 900000 + id), '</a>'), concat('concat(a', repeat(',a', 40), ')'))",
             "xpath_int(concat('<a>', repeat('<b/>', 9000), '</a>'), 'count(a/b[count(/a/b) = position()])')",
         ],
     )

@@ -116,7 +116,13 @@ class TestParameters:
             ("solver", {"string": ""}),
             ("featuresCol", {"string": "x" * 4097}),
             ("formula", {"string": "y ~ " + "x + " * 2000}),
+            ("formula", {"string": "y ~ a^2147483647"}),
+            ("formula", {"string": f"y ~ {'(' * 40}a{')' * 40}"}),
+            ("formula", {"string": "y ~ .:.:."}),
+            ("formula", {"string": "y ~ a*b*c*d*e*f"}),
             ("pattern", {"string": "(a+)+$"}),
+            ("pattern", {"string": "a*b"}),
+            ("pattern", {"string": "a" * 129}),
             ("pattern", {"string": "\\s+\\s+"}),
             ("pattern", {"string": "[a-z&&[b]]+"}),
             ("layers", {"specialized_array": {"ints": {"values": [4, 1 << 20, 2]}}}),
@@ -133,6 +139,8 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("name", "value"),
         [
+            ("formula", {"string": "y ~ . + a:b"}),
+            ("formula", {"string": "y ~ a*b + c"}),
             ("pattern", {"string": "\\s+"}),
             ("pattern", {"string": "[^a-z0-9]+"}),
             ("splits", {"array": {"elements": [{"double": float("-inf")}, {"integer": 0}, {"double": float("inf")}]}}),
@@ -230,6 +238,13 @@ class TestObjects:
         ):
             with pytest.raises(RequestRefusedError, match="id of a model"):
                 try_command(ml_command=command)
+
+    @pytest.mark.parametrize("number", [-1, 10_001, 1_000_000_000])
+    def test_an_argument_that_determines_an_allocation_has_a_range(self, number: int) -> None:
+        arguments = [{"param": {"string": "a"}}, {"param": {"integer": number}}]
+
+        with pytest.raises(RequestRefusedError, match="findSynonyms"):
+            try_fetch({"method": "findSynonyms", "args": arguments})
 
     def test_a_chain_of_no_or_of_many_methods_is_refused(self) -> None:
         for methods in ((), ("summary",) * 4):

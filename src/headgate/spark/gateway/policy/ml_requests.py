@@ -22,6 +22,8 @@ _NAME_AND_TYPE: Final = 2
 """The number of words in the line of a parameter without a range."""
 _MOST_METHODS: Final = 3
 """The limit of methods in a chain, such as `summary` and then `roc`."""
+_ARGUMENTS: Final[Mapping[str, Bounds]] = {"integer": (0, 10_000)}
+"""The ranges of arguments of methods: Spark allocates as many elements as some of them state."""
 _KINDS: Final = {
     "estimator": ml.MlOperator.OPERATOR_TYPE_ESTIMATOR,
     "transformer": ml.MlOperator.OPERATOR_TYPE_TRANSFORMER,
@@ -88,7 +90,8 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "column": "set the name of a column",
     "columns": "set a list of names of columns",
     "word": "set a word of letters, digits, `_`, `.`, `+` and `-`",
-    "expression": "set a regular expression without groups, with one `+`, `*` or `?` at most, such as `\\s+`",
+    "expression": "set a regular expression of at most 128 characters without groups, in which only the last part repeats, such as `\\s+`",
+    "formula": "set a formula without `^` and parentheses, with four `*` at most, and with one `:` or `*` if it has `.`",
     "vector": "set a vector of at most 1,048,576 elements",
     "matrix": "set a matrix of at most 1,048,576 elements",
 }
@@ -151,7 +154,7 @@ def _check_method(method: Any, name: str) -> None:
 def _is_argument(argument: Any, kinds: tuple[str, ...]) -> bool:
     if argument.HasField("input"):
         return "rows" in kinds
-    return any(kind != "rows" and is_value(kind, argument.param) for kind in kinds)
+    return any(kind != "rows" and is_value(kind, argument.param, _ARGUMENTS.get(kind, ANY_NUMBER)) for kind in kinds)
 
 
 def check_user_type(message: Any) -> None:

@@ -9,9 +9,16 @@ MAX_ELEMENTS: Final = 1 << 20
 _LONGEST: Final = 4096
 """Characters of a text."""
 _WORD: Final = re.compile(r"[A-Za-z0-9_.+-]{1,128}")
+_ANYTHING: Final = r"[\s\S]"
 _ATOM: Final = r"(?:\\[sSwWdDtnr.,;:|/-]|\[\^?(?:[^\[\]\\&^]|\\[sSwWdD.,;:|/-])+\]|[^\\\[\](){}*+?.^$|])"
-_EXPRESSION: Final = re.compile(rf"{_ATOM}*(?:{_ATOM}[+*?])?{_ATOM}*", re.DOTALL)
-"""A regular expression with one repetition at most: with several, one text can take Java longer than any statement may run."""
+_EXPRESSION: Final = re.compile(rf"(?={_ANYTHING}{{0,128}}\Z){_ATOM}*(?:{_ATOM}[+*?])?", re.DOTALL)
+"""A regular expression whose last part only may repeat: with others, one text can take Java longer than any statement may run."""
+_TERMS: Final = r"[A-Za-z0-9_.~+\s-]*"
+_NAMED: Final = r"[A-Za-z0-9_~+\s:-]*"
+_FORMULA: Final = re.compile(
+    rf"(?={_ANYTHING}{{0,1000}}\Z){_TERMS}(?:[:*]{_TERMS})?|{_NAMED}(?:\*{_NAMED}){{0,4}}", re.DOTALL
+)
+"""A formula of R without powers and parentheses, and and with few products: Spark writes all terms out."""
 _INTEGERS: Final = frozenset({"byte", "short", "integer", "long"})
 _FLOATS: Final = frozenset({"float", "double"})
 _LISTS: Final = ("bools", "ints", "longs", "floats", "doubles", "strings")
@@ -130,6 +137,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, Bounds], bool]]] = {
     "column": _is_text,
     "word": _matches(_WORD),
     "expression": _matches(_EXPRESSION),
+    "formula": _matches(_FORMULA),
     "vector": _is_vector,
     "matrix": _is_matrix,
     "integers": _each(_is_integer),

@@ -24,6 +24,7 @@ object XPathCost {
     val (text, steps) = (document.toString, path.toString)
     if (text.contains(TypeDefinition))
       throw new LimitExceeded(s"the functions `xpath...` do not read XML with a document type definition (`$TypeDefinition`); remove it from the text, for example with `regexp_replace`")
+    if (steps.contains("concat")) Sizes.require("concat", Sizes.times(text.length, 1 + steps.count(_ == ',')))
     if (text.length > LongestDocument || steps.length > LongestPath || of(text, steps) > Most)
       throw new LimitExceeded("a function `xpath...` would follow the path through a document for too long; use a path with fewer steps such as `//` and `..`, or smaller documents")
   }

@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import io.headgate.guard.expressions.Sizes
 import io.headgate.guard.limits.LimitExceeded
+import io.headgate.guard.memory.HeapHeadroom
 import org.apache.xbean.asm9.{ClassReader, ClassVisitor, ClassWriter, MethodVisitor, Opcodes}
 
 /**
@@ -58,6 +59,7 @@ final class LargeArrays extends ClassFileTransformer {
 object LargeArrays {
   /** Numbers in 16 MiB, as in every other value. */
   private val Most = (Sizes.MaxBytes / 8).toInt
+  private val Word = 8L
   private val Own = "instrumentation/LargeArrays"
   private val Packages = Seq("org/apache/spark/ml/", "org/apache/spark/mllib/", "org/apache/spark/sql/ml/", "breeze/linalg/")
   private val Of = "Lscala/reflect/ClassTag;)Ljava/lang/Object;"
@@ -69,8 +71,10 @@ object LargeArrays {
 
   /** Return the size of an array that `spark.ml` is about to allocate. Throw `LimitExceeded` if it is too large. */
   def allowed(size: Int): Int =
-    if (size <= Most) size
-    else throw new LimitExceeded(s"a vector, matrix or array of the machine-learning operation would have $size elements, more than $Most; use fewer features, classes or clusters")
+    if (size <= Most) {
+      HeapHeadroom.require("spark.ml", size * Word)
+      size
+    } else throw new LimitExceeded(s"a vector, matrix or array of the machine-learning operation would have $size elements, more than $Most; use fewer features, classes or clusters")
 
   /** `Array.fill`, with the limit; `arrays` is the object on which Spark calls it. */
   def fill(arrays: Array.type, size: Int, value: Function0[Any], of: ClassTag[Any]): AnyRef = arrays.fill(allowed(size))(value())(of)

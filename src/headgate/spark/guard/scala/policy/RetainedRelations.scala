@@ -1,6 +1,8 @@
 package io.headgate.guard.policy
 
-import java.util.concurrent.ConcurrentMap
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentMap}
+
+import scala.jdk.CollectionConverters._
 
 import com.google.common.collect.MapMaker
 import io.headgate.guard.client.StatementContext
@@ -23,6 +25,10 @@ import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
 object RetainedRelations {
   /** Keys are compared by identity: an equal object may have been made from other data. */
   private val known: ConcurrentMap[AnyRef, Set[RequiredPrivilege]] = new MapMaker().weakKeys().makeMap[AnyRef, Set[RequiredPrivilege]]()
+
+  /** The privileges of functions, by the handle of the principal for whom they were made. */
+  private val functions: ConcurrentMap[AnyRef, ConcurrentMap[String, Set[RequiredPrivilege]]] =
+    new MapMaker().weakKeys().makeMap[AnyRef, ConcurrentMap[String, Set[RequiredPrivilege]]]()
 
   def needs(plan: LogicalPlan, by: Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] = plan match {
     case MemoryPlan(sink, _) if !known.containsKey(sink) && sink.allData.isEmpty => Nil // its query has not been started yet
@@ -49,10 +55,15 @@ object RetainedRelations {
 
   /**
    * Return the privileges that the operation had required that made a function of Spark's own: the function can hold a model. A
-   * function that the guard sees for the first time was made by this operation.
+   * function that the guard sees for the first time from a principal was made by this operation. A function that holds nothing
+   * is one object for all principals, and so has no privileges.
    */
   def ofFunction(function: AnyRef, by: Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] =
-    by.fold(Option(known.get(function)))(operation => Some(known.computeIfAbsent(function, _ => operation.needs))).toSeq.flatten
+    if (SparkFunctions.holdsNothing(function)) Nil
+    else by match {
+      case Some(operation) => functions.computeIfAbsent(function, _ => new ConcurrentHashMap).computeIfAbsent(operation.asker, _ => operation.needs).toSeq
+      case None => Option(functions.get(function)).toSeq.flatMap(_.values.asScala.flatten)
+    }
 
   /**
    * Record the privileges of rows that an operation has just created. Refuse rows of an operation that has read data and
@@ -107,8 +118,11 @@ object RetainedRelations {
     case _ =>
   }
 
-  /** Record the privileges that creating a temporary view required: its plan can hold rows, and its text can hold values. */
-  def created(view: CatalogTable, needs: Set[RequiredPrivilege]): Unit = known.put(view, needs)
+  /**
+   * Record the privileges that creating a temporary view required: its plan can hold rows, and its text can hold values. Another
+   * operation may have replaced the view since, so they are added to those that are recorded.
+   */
+  def created(view: CatalogTable, needs: Set[RequiredPrivilege]): Unit = known.merge(view, needs, _ ++ _)
 
   private def found(rows: AnyRef): Seq[RequiredPrivilege] =
     Option(known.get(rows)).getOrElse(Refusal.because(Unknown)).toSeq

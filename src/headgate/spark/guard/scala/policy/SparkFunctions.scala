@@ -1,5 +1,7 @@
 package io.headgate.guard.policy
 
+import java.lang.reflect.Modifier
+
 import org.apache.spark.sql.SparkSession
 
 /**
@@ -14,6 +16,9 @@ object SparkFunctions {
     case closure: AnyRef => isOwnClass(closure.getClass)
     case _ => false
   }
+
+  /** Whether a closure holds no value, so that the JVM has one object of it. */
+  def holdsNothing(function: AnyRef): Boolean = function.getClass.getDeclaredFields.forall(field => Modifier.isStatic(field.getModifiers))
 
   /** Whether the class is a listed one, from Spark's own class loader. */
   def isOwnClass(of: Class[_]): Boolean =
