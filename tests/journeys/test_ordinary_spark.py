@@ -27,7 +27,7 @@ from tools.compatibility.summary import summarize
 SQL = ("cte-command.sql", "limit.sql", "struct.sql", "subquery/in-subquery/in-basic.sql", "variant/*")
 MODULES = ("pyspark.sql.conf", "pyspark.sql.window")
 CASES = ("cases/settings", "cases/catalog")
-MOST_REFUSED = 45
+MOST_REFUSED = 32
 """The refusals of the slice that are left, with those in their wake; lower it when one of them is opened."""
 
 

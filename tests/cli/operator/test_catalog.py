@@ -91,7 +91,7 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
     assert "2 were imported, 6 refused" in taken
     for said in (
         "Headgate chooses where a table's files are",
-        "only format version 2 is supported",
+        "has format version 1, which is not supported",
         "a file outside of the table's location",
         "overlaps that of another table",
         "its number must be above 0",

@@ -79,7 +79,7 @@ XSD = {
     "a schema alone": "schema_of_xml('<r/>', map('ROWVALIDATIONXSDPATH', '{url}'))",
     "a writer": "to_xml(named_struct('a', 1), map('rowValidationXSDPath', '{url}'))",
     "a codec by its class": "to_json(named_struct('a', 1), map('compression', 'java.util.Timer'))",
-    "an xpath below a schema": "from_csv('1', IDENTIFIER('xpath' || '_string')('<r>1</r>', '/r'))",
+    "reflection below a schema": "from_csv('1', IDENTIFIER('java' || '_method')('java.lang.System', 'getProperty', '{url}'))",
 }
 AROUND = {
     "select": "SELECT {}",
