@@ -51,7 +51,7 @@ def test_one_over_refused_case_fails_the_corpus() -> None:
 def test_the_guard_decides_one_case_of_each_kind_exactly(stack: Stack) -> None:
     cases = one_of_each(load([HERE / "public.jsonl"]))
 
-    assert len(cases) > 40
+    assert len(cases) >= 40
     hold(stack, cases)
 
 

@@ -207,11 +207,11 @@ class TestSchemasInText:
 class TestFunctionsThatAreOnNoList:
     """A function that has not been reviewed is refused, however the statement forms its name."""
 
-    @pytest.mark.parametrize("name", ["java_method", "reflect", "try_reflect", "xpath_string", "xpath"])
+    @pytest.mark.parametrize("name", ["java_method", "reflect", "try_reflect"])
     def test_an_unlisted_function_is_refused_by_a_written_or_computed_name(
         self, lake: DriverHarness, name: str
     ) -> None:
-        arguments = "('<r/>', '/r')" if "xpath" in name else "('java.lang.System', 'getProperty', 'user.dir')"
+        arguments = "('java.lang.System', 'getProperty', 'user.dir')"
         spark = lake.session(ADMIN)
         for statement in (f"SELECT {name}{arguments}", f"SELECT IDENTIFIER('{name}'){arguments}"):
             assert f"function `{name}` is refused" in refusal(spark, statement)
