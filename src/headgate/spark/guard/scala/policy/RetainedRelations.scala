@@ -26,7 +26,7 @@ object RetainedRelations {
   /** Keys are compared by identity: an equal object may have been made from other data. */
   private val known: ConcurrentMap[AnyRef, Set[RequiredPrivilege]] = new MapMaker().weakKeys().makeMap[AnyRef, Set[RequiredPrivilege]]()
 
-  /** The privileges of functions, by the handle of the principal for whom they were made. */
+  /** The privileges of functions, by the handle of the principal that caused them. */
   private val functions: ConcurrentMap[AnyRef, ConcurrentMap[String, Set[RequiredPrivilege]]] =
     new MapMaker().weakKeys().makeMap[AnyRef, ConcurrentMap[String, Set[RequiredPrivilege]]]()
 
