@@ -12,7 +12,7 @@ import java.sql.Statement;
  * The address is in SPARK_REMOTE, as for PySpark: sc://host:port/;token=...
  */
 public class JdbcProgram {
-    private static final String SCHEMA = "lake.shop";
+    private static final String SCHEMA = "lake.jdbc_shop";
 
     public static void main(String[] arguments) throws SQLException {
         String remote = System.getenv("SPARK_REMOTE");
@@ -56,7 +56,7 @@ public class JdbcProgram {
 
     private static void describe(Connection connection) throws SQLException {
         DatabaseMetaData metadata = connection.getMetaData();
-        try (ResultSet columns = metadata.getColumns("lake", "shop", "orders", "%")) {
+        try (ResultSet columns = metadata.getColumns("lake", "jdbc_shop", "orders", "%")) {
             while (columns.next()) {
                 System.out.println(columns.getString("COLUMN_NAME") + " " + columns.getString("TYPE_NAME"));
             }
