@@ -154,6 +154,13 @@ class TestPlaces:
         assert status == 403
         assert self.RULE in why
 
+    def test_a_manifest_list_that_names_a_manifest_twice_is_refused(self, table: Table) -> None:
+        manifest = table.manifest(f"{table.location}/data/a.parquet")
+
+        status, why = table.refusal(table.manifest_list(manifest, manifest))
+
+        assert (status, why) == (400, "a manifest list names the manifest `m.avro` twice; name each manifest once")
+
     @pytest.mark.parametrize("name", ["..%2fdata%2fa.avro", "deep%2Fa.avro", "deep%252fa.avro"])
     def test_a_name_that_decodes_to_another_folder_is_refused(self, table: Table, name: str) -> None:
         status, _ = table.refusal(table.put(f"metadata/{name}", LENGTH_BEYOND_THE_BLOCK))

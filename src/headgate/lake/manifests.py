@@ -9,6 +9,7 @@ from pyiceberg.table.snapshots import Snapshot
 from headgate.lake.containment import is_directly_inside
 from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
+from headgate.lake.readable_schemas import find_repeated
 from headgate.lake.warehouse import Warehouse
 from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer
 
@@ -46,6 +47,7 @@ class TableFiles:
         self._location = location
         self._parsers = parsers
         self._listed: dict[str, Mapping[str, ManifestAnswer]] = {}
+        self._repeated: dict[str, str | None] = {}
         self._read: dict[ManifestAnswer, Sequence[ListedFile]] = {}
 
     def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
@@ -54,6 +56,7 @@ class TableFiles:
         if path not in self._listed:
             listed = self._parsers.read_manifest_list(self._content(path))
             self._listed[path] = {manifest.path: manifest for manifest in listed}
+            self._repeated[path] = find_repeated(manifest.path for manifest in listed)
         return self._listed[path]
 
     def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
@@ -81,6 +84,11 @@ class TableFiles:
 
     def _check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
         listed = self.manifests(snapshot)
+        repeated = self._repeated[snapshot.manifest_list]
+        if repeated is not None:
+            raise InvalidMetadataError(
+                f"a manifest list names the manifest `{repeated.rpartition('/')[2]}` twice; name each manifest once"
+            )
         for path, manifest in listed.items():
             self._check_place(path)
             if manifest.is_encrypted:

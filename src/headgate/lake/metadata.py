@@ -9,6 +9,7 @@ from typing import Final
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table import TableProperties
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import (
@@ -29,6 +30,7 @@ from headgate.lake.metadata_rules import (
     check_column_names,
     check_column_types,
     check_defaults,
+    check_no_format_version,
     check_table_properties,
 )
 from headgate.lake.new_schemas import restore_defaults
@@ -41,8 +43,7 @@ _MOST_AHEAD = 1000
 """The limit of a snapshot's sequence number above the table's last one: after the largest number no commit could follow."""
 _NEW_TABLE_PROPERTIES: Final = {"write.parquet.compression-codec": "zstd"}
 """The properties of a new table that its creator does not set, as every Java catalog writes them: without them, writers use gzip."""
-_FORMAT_VERSION: Final = "format-version"
-_DEFAULT_FORMAT_VERSION: Final = 2
+_FORMAT_VERSION: Final = TableProperties.FORMAT_VERSION
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
@@ -59,7 +60,8 @@ class NewTable:
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
     """Return the first metadata of a table. Raises `RuleError` or `InvalidMetadataError`."""
     check_table_properties({}, new.properties)
-    version = int(new.properties.get(_FORMAT_VERSION, _DEFAULT_FORMAT_VERSION))
+    check_no_format_version({}, {key: value for key, value in new.properties.items() if key != _FORMAT_VERSION})
+    version = int(new.properties.get(_FORMAT_VERSION, TableProperties.DEFAULT_FORMAT_VERSION))
     if version < ROW_LINEAGE:
         check_defaults((), (new.schema,))
     check_column_types((), (new.schema,), version)

@@ -56,6 +56,15 @@ def check_table_properties(before: Mapping[str, str], after: Mapping[str, str]) 
             raise RuleError(fault)
 
 
+def check_no_format_version(before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    """Raise `RuleError` for a format version among the stored properties: it would change nothing."""
+    if any(key.lower() == "format-version" and before.get(key) != value for key, value in after.items()):
+        raise RuleError(
+            "`format-version` cannot be stored as a property; create the table with the property in lower case, change it with "
+            "`ALTER TABLE ... SET TBLPROPERTIES` in Spark, or send the update `upgrade-format-version`"
+        )
+
+
 def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
     """Raise `RuleError` for a new default of a column: views, and tables of format version 2, have no defaults.
 
@@ -153,7 +162,9 @@ def check_changed_metadata(
     base: TableMetadata | None, metadata: TableMetadata, table: ResourceId, location: str
 ) -> None:
     """Raise `RuleError` or `InvalidMetadataError` for an invalid create or commit; `base` is None for a new table."""
-    check_table_properties(base.properties if base else {}, metadata.properties)
+    before = base.properties if base else {}
+    check_table_properties(before, metadata.properties)
+    check_no_format_version(before, metadata.properties)
     check_table_columns(base, metadata)
     check_metadata(metadata, table, location)
     check_main_branch(metadata)

@@ -276,6 +276,24 @@ class TestMalformedCommits:
         assert world.call("POST", "/namespaces/raw/tables", body).status_code == status
         assert _load(world, "old") == before
 
+    @pytest.mark.parametrize("key", ["format-version", "Format-Version"])
+    def test_a_format_version_among_the_properties_of_a_commit_is_refused(
+        self, world: CatalogHarness, key: str
+    ) -> None:
+        before = _load(world, "old")
+
+        answer = _commit(world, "old", {"action": "set-properties", "updates": {key: "3"}})
+
+        assert (answer.status_code, "upgrade-format-version" in answer.text) == (403, True)
+        assert _load(world, "old") == before
+
+    def test_a_new_table_takes_its_format_version_from_the_property_in_lower_case_only(
+        self, world: CatalogHarness
+    ) -> None:
+        body = {"name": "x", "schema": _schema(_column("int")), "properties": {"Format-Version": "3"}}
+
+        assert world.call("POST", "/namespaces/raw/tables", body).status_code == 403
+
     def test_a_snapshot_with_row_ids_is_refused_in_a_table_of_version_2(self, world: CatalogHarness) -> None:
         before = _load(world, "old")
 
