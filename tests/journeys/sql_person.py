@@ -35,3 +35,22 @@ def variables(server: Server) -> dict[str, str]:
     """Return the environment variables with which a shell session uses a server."""
     known = {"HEADGATE_URL": server.url, "HEADGATE_DATA": str(server.settings.folder)}
     return known | {"SPARK": f"sc://localhost:{server.gateway_port}"}
+
+
+def owner_of(server: Server) -> Person:
+    """Return the owner of the organization."""
+    return Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+
+
+def add_viewer(server: Server | Serving, owner: Person, name: str, *databases: str) -> Person:
+    """Add a user who reads the databases and can discover nothing else."""
+    assert owner.http.post("/users", json={"name": name}).is_success
+    for database in databases:
+        role = {"subject": name, "role": "viewer", "resource": f"lake.{database}"}
+        assert owner.http.post("/assignments", json=role).is_success
+    return Person(server, owner.http.post("/tokens", json={"principal": name}).json()["token"])
+
+
+def remote_of(server: Server, person: Person) -> str:
+    """Return the address of Spark Connect with a person's token."""
+    return f"sc://localhost:{server.gateway_port}/;token={person.token}"

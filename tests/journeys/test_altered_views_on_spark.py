@@ -5,27 +5,27 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.server import Server
-from tests.journeys.sql_person import Person
+from tests.journeys.sql_person import Person, add_viewer, owner_of, remote_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 VIEW = "lake.altered.fares"
 
 
-def connect(server: Server, token: str) -> SparkSession:
-    return SparkSession.builder.remote(f"sc://localhost:{server.gateway_port}/;token={token}").create()
+def connect(server: Server, person: Person) -> SparkSession:
+    return SparkSession.builder.remote(remote_of(server, person)).create()
 
 
 @pytest.fixture(scope="module")
 def owner(server: Server) -> Person:
-    person = Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+    person = owner_of(server)
     assert person.http.post("/databases", json={"name": "altered"}).is_success
     return person
 
 
 @pytest.fixture
 def spark(server: Server, owner: Person) -> SparkSession:
-    session = connect(server, owner.token)
+    session = connect(server, owner)
     session.sql(f"CREATE OR REPLACE VIEW {VIEW} TBLPROPERTIES ('note' = 'of flights') AS SELECT 1 AS a").collect()
     return session
 
@@ -54,13 +54,10 @@ def test_a_view_of_the_lake_cannot_refer_to_the_session_or_to_itself(spark: Spar
 def test_a_user_without_the_right_to_replace_a_view_changes_none(
     server: Server, owner: Person, spark: SparkSession
 ) -> None:
-    assert owner.http.post("/users", json={"name": "alma"}).is_success
-    role = {"subject": "alma", "role": "viewer", "resource": "lake.altered"}
-    assert owner.http.post("/assignments", json=role).is_success
-    token = owner.http.post("/tokens", json={"principal": "alma"}).json()["token"]
+    alma = add_viewer(server, owner, "alma", "altered")
 
     with pytest.raises(PySparkException) as caught:
-        connect(server, token).sql(f"ALTER VIEW {VIEW} AS SELECT 2 AS a").collect()
+        connect(server, alma).sql(f"ALTER VIEW {VIEW} AS SELECT 2 AS a").collect()
 
     assert caught.value.getSqlState() == "42501"
     assert spark.table(VIEW).collect()[0].a == 1

@@ -16,7 +16,7 @@ from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.truststore import write_truststore
 from tests.conftest import IN_CI
 from tests.journeys.java_programs import JavaPrograms, prepare_programs
-from tests.journeys.sql_person import Person
+from tests.journeys.sql_person import Person, add_viewer, owner_of, remote_of
 from tests.spark.gateway.fake_backend import fake_backend
 from tests.spark.gateway.gateway_harness import running_gateway
 
@@ -54,7 +54,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> JavaPrograms:
 
 @pytest.fixture(scope="module")
 def owner(server: Server) -> Person:
-    person = Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+    person = owner_of(server)
     for name in ("air", "payroll"):
         assert person.http.post("/databases", json={"name": name}).is_success
     person.rows("CREATE TABLE lake.air.flights (carrier STRING COMMENT 'who flies', year INT)")
@@ -67,14 +67,7 @@ def owner(server: Server) -> Person:
 @pytest.fixture(scope="module")
 def jo(server: Server, owner: Person) -> Person:
     """A user who reads `air` and can discover nothing else."""
-    assert owner.http.post("/users", json={"name": "jo"}).is_success
-    role = {"subject": "jo", "role": "viewer", "resource": "lake.air"}
-    assert owner.http.post("/assignments", json=role).is_success
-    return Person(server, owner.http.post("/tokens", json={"principal": "jo"}).json()["token"])
-
-
-def remote(server: Server, person: Person) -> str:
-    return f"sc://localhost:{server.gateway_port}/;token={person.token}"
+    return add_viewer(server, owner, "jo", "air")
 
 
 def attempts(programs: JavaPrograms, url: str, *arguments: str) -> dict[str, str]:
@@ -85,17 +78,17 @@ def attempts(programs: JavaPrograms, url: str, *arguments: str) -> dict[str, str
 
 @pytest.fixture(scope="module")
 def read(server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
-    return attempts(programs, f"{remote(server, jo)};x-headgate-organization=organization", "read")
+    return attempts(programs, f"{remote_of(server, jo)};x-headgate-organization=organization", "read")
 
 
 @pytest.fixture(scope="module")
 def shown(server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
-    return attempts(programs, remote(server, jo), "list")
+    return attempts(programs, remote_of(server, jo), "list")
 
 
 @pytest.fixture(scope="module")
 def refused(server: Server, programs: JavaPrograms, jo: Person) -> dict[str, str]:
-    return attempts(programs, remote(server, jo), "refused", *REFUSED)
+    return attempts(programs, remote_of(server, jo), "refused", *REFUSED)
 
 
 class TestRows:
@@ -129,7 +122,7 @@ class TestRows:
 
 
 def test_statements_write_and_the_driver_counts_no_rows(server: Server, programs: JavaPrograms, owner: Person) -> None:
-    written = attempts(programs, remote(server, owner), "write")
+    written = attempts(programs, remote_of(server, owner), "write")
 
     assert written.pop("left") == "2 9C, 3 3D"
     assert written.pop("use") == "false"
@@ -164,7 +157,7 @@ class TestMetadata:
     def test_the_owner_sees_the_hidden_database_too(
         self, server: Server, programs: JavaPrograms, owner: Person
     ) -> None:
-        shown = attempts(programs, remote(server, owner), "list")
+        shown = attempts(programs, remote_of(server, owner), "list")
 
         assert shown["hidden tables"] == "salaries"
         assert shown["hidden columns"] == "word"
@@ -199,13 +192,13 @@ def printed_pattern(page: Sequence[str]) -> str:
 def test_the_program_of_the_page_prints_what_the_page_shows(server: Server, programs: JavaPrograms, jo: Person) -> None:
     shown = (programs.folder / "printed.txt").read_text(encoding="utf-8").splitlines()
 
-    printed = programs.run("Carriers", known={"SPARK_REMOTE": remote(server, jo)})
+    printed = programs.run("Carriers", known={"SPARK_REMOTE": remote_of(server, jo)})
 
     assert re.fullmatch(printed_pattern(shown), printed.strip()), printed
 
 
 def test_the_example_program_reports_its_orders(server: Server, programs: JavaPrograms, owner: Person) -> None:
-    printed = programs.run("JdbcProgram", known={"SPARK_REMOTE": remote(server, owner)})
+    printed = programs.run("JdbcProgram", known={"SPARK_REMOTE": remote_of(server, owner)})
 
     assert printed.splitlines() == [
         "AR: 2 orders, 15.00, last on 2026-01-02",

@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from headgate.app.server import Server
 from headgate.endpoints.api.sql.schemas import ARROW
 from headgate.spark.sql.client import connect
-from tests.journeys.sql_person import Person, variables
+from tests.journeys.sql_person import Person, add_viewer, owner_of, variables
 from tests.repo.sessions import BLOCK, Step, ran, session
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -87,7 +87,7 @@ def revoked(owner: Person) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def owner(server: Server) -> Person:
-    person = Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+    person = owner_of(server)
     for name in ("raw", "open", "secret"):
         assert person.http.post("/databases", json={"name": name}).is_success
     person.rows("CREATE TABLE lake.raw.t AS SELECT 1 AS n")
@@ -99,11 +99,7 @@ def owner(server: Server) -> Person:
 @pytest.fixture(scope="module")
 def vic(server: Server, owner: Person) -> Person:
     """A user who reads `raw` and `open` and can discover nothing else."""
-    assert owner.http.post("/users", json={"name": "vic"}).is_success
-    for name in ("raw", "open"):
-        role = {"subject": "vic", "role": "viewer", "resource": f"lake.{name}"}
-        assert owner.http.post("/assignments", json=role).is_success
-    return Person(server, owner.http.post("/tokens", json={"principal": "vic"}).json()["token"])
+    return add_viewer(server, owner, "vic", "raw", "open")
 
 
 class TestAStatement:

@@ -16,7 +16,7 @@ import pytest
 from headgate.app.server import Server
 from headgate.spark.toolchain.prepare import default_cache
 from tests.conftest import IN_CI
-from tests.journeys.sql_person import Person
+from tests.journeys.sql_person import add_viewer, owner_of, remote_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -60,16 +60,12 @@ def python() -> Path:
 @pytest.fixture(scope="module")
 def found(server: Server, python: Path) -> dict[str, Any]:
     """Return what the program finds as a user who reads one database and can discover nothing else."""
-    owner = Person(server, server.settings.owner_token.read_text(encoding="utf-8").strip())
+    owner = owner_of(server)
     for name in ("thin", "payroll_of_thin"):
         assert owner.http.post("/databases", json={"name": name}).is_success
     owner.rows("CREATE TABLE lake.thin.flights AS SELECT * FROM VALUES ('AA', 2013), ('UA', 2014) AS t(carrier, year)")
     owner.rows("CREATE TABLE lake.payroll_of_thin.salaries AS SELECT 'top' AS word")
-    assert owner.http.post("/users", json={"name": "thea"}).is_success
-    role = {"subject": "thea", "role": "viewer", "resource": "lake.thin"}
-    assert owner.http.post("/assignments", json=role).is_success
-    token = owner.http.post("/tokens", json={"principal": "thea"}).json()["token"]
-    remote = f"sc://localhost:{server.gateway_port}/;token={token}"
+    remote = remote_of(server, add_viewer(server, owner, "thea", "thin"))
     answer = run(python, HERE / "thin_client.py", SPARK_REMOTE=remote)
     return dict(json.loads(answer))
 

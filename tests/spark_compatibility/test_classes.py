@@ -56,7 +56,7 @@ def test_user_code_and_file_paths_alone_are_counted_apart(classes: Classes) -> N
     assert [each.name for each in classes.exclusions if each.is_apart] == ["user code", "file paths"]
 
 
-@pytest.mark.parametrize("cause", ["", "something that nobody has seen before"])
+@pytest.mark.parametrize("cause", ["", "a refusal of an unknown kind"])
 def test_an_unknown_refusal_has_no_class(classes: Classes, cause: str) -> None:
     assert name_of(classes, cause) == ""
 

@@ -5,15 +5,14 @@ import hashlib
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from typing_extensions import override
 
+from headgate.control.text.error_text import REFUSED_STATE
 from tools.compatibility.masks import mask
 
-REFUSED: Final = "42501"
-"""The SQLSTATE of a refusal."""
 SHOWN: Final = 40
 """The number of rows that an outcome keeps, beside the hash of all rows."""
 LONGEST_ROW: Final = 2000
@@ -42,7 +41,7 @@ class Outcome:
     @property
     def is_refusal(self) -> bool:
         """Whether the guard or the gateway refused it."""
-        return self.state == REFUSED
+        return self.state == REFUSED_STATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,9 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON without default values, for `result_from_json`."""
-        kept = {each.name: getattr(self.outcome, each.name) for each in fields(Outcome)}
-        outcome = {name: value for name, value in kept.items() if value or name == "kind"}
-        return {**asdict(self), "outcome": outcome}
+        document = asdict(self)
+        outcome = {name: value for name, value in document["outcome"].items() if value or name == "kind"}
+        return {**document, "outcome": outcome}
 
 
 def result_from_json(value: dict[str, Any]) -> Result:
@@ -102,7 +101,7 @@ def measure(run: Callable[[], Outcome], seconds: float) -> Outcome:
         found = Outcome("timeout")
     except Exception as error:  # noqa: BLE001 (any error is an outcome)
         found = describe_error(error)
-    return Outcome(**{**_shallow(found), "ms": round((time.monotonic() - began) * 1000)})
+    return replace(found, ms=round((time.monotonic() - began) * 1000))
 
 
 def rows_of(frame: Any) -> Outcome:
@@ -133,7 +132,3 @@ def _attribute(error: Exception, name: str) -> str:
     with contextlib.suppress(Exception):
         return str(getattr(error, name)() or "")
     return ""
-
-
-def _shallow(outcome: Outcome) -> dict[str, Any]:
-    return {each.name: getattr(outcome, each.name) for each in fields(Outcome)}

@@ -48,10 +48,10 @@ def _refusals(summary: Summary, classes: Classes) -> Iterator[str]:
     yield ""
     yield "refusals by class, with those in their wake:"
     for each in classes.exclusions:
-        if counts := (summary.refused.get(each.name, 0), summary.wake.get(each.name, 0)):
+        counts = (summary.refused.get(each.name, 0), summary.wake.get(each.name, 0))
+        if any(counts):
             apart = ", counted apart" if each.is_apart else ""
-            if any(counts):
-                yield f"  {counts[0]:5} + {counts[1]:<4} {each.name}{apart}: {each.why}"
+            yield f"  {counts[0]:5} + {counts[1]:<4} {each.name}{apart}: {each.why}"
     yield f"  {summary.without_class:5}        without a class"
 
 

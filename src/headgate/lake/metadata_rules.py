@@ -82,14 +82,14 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
 
 def check_initial_defaults(base: TableMetadata | None, metadata: TableMetadata) -> None:
     """Raise `RuleError` for an initial default of a column that exists already: it would change values of existing rows."""
-    last = base.last_column_id if base else 0
-    known = set(_initial_defaults(base.schemas)) if base else set[tuple[int, str]]()
-    for schema in _new_schemas(base.schemas if base else (), metadata.schemas):
-        for id, default in _initial_defaults([schema]):
-            if id <= last and (id, default) not in known:
-                raise RuleError(
-                    f"the `initial-default` of the column with the id {id} cannot be set or changed, because it is the value of existing rows; set the `write-default` instead"
-                )
+    was, last = (base.schemas, base.last_column_id) if base else ([], 0)
+    new = _new_schemas(was, metadata.schemas)
+    known = set(_initial_defaults(was)) if new else set[tuple[int, str]]()
+    for id, default in _initial_defaults(new):
+        if id <= last and (id, default) not in known:
+            raise RuleError(
+                f"the `initial-default` of the column with the id {id} cannot be set or changed, because it is the value of existing rows; set the `write-default` instead"
+            )
 
 
 def check_table_columns(base: TableMetadata | None, metadata: TableMetadata) -> None:

@@ -95,7 +95,7 @@ def _below(type: IcebergType) -> tuple[NestedField, ...]:
 def _require_type(field: NestedField) -> None:
     if isinstance(field.field_type, UnknownType) and (field.required or field.initial_default is not None):
         raise InvalidMetadataError(
-            f"the column `{field.name}` of the type unknown is required; make it optional, because all its values are null"
+            f"the column `{field.name}` of the type unknown is required or has a default; make it optional and leave the default out, because all its values are null"
         )
     if not _is_readable(field.field_type):
         raise InvalidMetadataError(

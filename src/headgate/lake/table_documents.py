@@ -45,12 +45,12 @@ def parse_table_document(text: str) -> TableMetadata:
 
 def convert_metadata(metadata: TableMetadata, version: int) -> TableMetadata:
     """Return the metadata in a later format version, without validation: the calling code parses the result again."""
-    fields = {name: getattr(metadata, name) for name in type(metadata).model_fields} | {"format_version": version}
     if version != ROW_LINEAGE:
         return TableMetadataUtil._construct_without_validation(metadata.model_copy(update={"format_version": version}))  # noqa: SLF001 (as PyIceberg upgrades)
-    known = {name: value for name, value in fields.items() if name in WritableMetadataV3.model_fields}
+    shared = type(metadata).model_fields.keys() & WritableMetadataV3.model_fields.keys()
+    fields = {name: getattr(metadata, name) for name in shared}
     # Rows of earlier snapshots have no ids; the first commit after the upgrade assigns them.
-    return WritableMetadataV3.model_construct(**{**known, "next_row_id": 0})
+    return WritableMetadataV3.model_construct(**{**fields, "format_version": version, "next_row_id": 0})
 
 
 def _decode(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""Statements that run concurrently with a test, each user in a session and a scheduler pool of its own."""
+"""Statements that users attempt: one after the other, or concurrently, each user in a session and a scheduler pool of its own."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.spark.guard.driver_harness import DriverHarness
+from tests.spark.guard.driver_harness import REFUSED, DriverHarness
 
 STRANGER = "hgs_stranger"
 SHORT_TASKS = "SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1"
@@ -19,6 +19,18 @@ def open_as(lake: DriverHarness, handle: str) -> SparkSession:
     session = lake.session(handle, user=handle)
     session.conf.set("spark.scheduler.pool", handle)
     return session
+
+
+def refusals(uses: Mapping[str, Callable[[], object]]) -> set[str]:
+    """Return the names of the uses that are refused."""
+    found: set[str] = set()
+    for name, use in uses.items():
+        try:
+            use()
+        except PySparkException as error:
+            if error.getSqlState() == REFUSED:
+                found.add(name)
+    return found
 
 
 class Attempt:

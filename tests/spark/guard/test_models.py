@@ -17,6 +17,7 @@ from pyspark.sql.connect.proto import Command
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.functions import col, lit
 
+from tests.spark.guard.attempts import refusals
 from tests.spark.guard.checkpoints import checkpointed
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
@@ -46,18 +47,6 @@ def activate(session: SparkSession) -> SparkSession:
 
 def features(rows: DataFrame) -> DataFrame:
     return VectorAssembler(inputCols=["x", "user"], outputCol="features").transform(rows)
-
-
-def refusals(uses: Mapping[str, Callable[[], object]]) -> set[str]:
-    """Return the names of the uses that are refused."""
-    found: set[str] = set()
-    for name, use in uses.items():
-        try:
-            use()
-        except PySparkException as error:
-            if error.getSqlState() == REFUSED:
-                found.add(name)
-    return found
 
 
 def learned(spark: SparkSession) -> Mapping[str, Callable[[], object]]:

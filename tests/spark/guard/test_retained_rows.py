@@ -13,6 +13,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 from typing_extensions import override
 
 from headgate.spark.sessions.signature import sign_session
+from tests.spark.guard.attempts import refusals
 from tests.spark.guard.checkpoints import checkpointed
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
@@ -113,18 +114,6 @@ def keep_in_variables(spark: SparkSession) -> None:
         spark.sql(statement).collect()
     with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
         spark.sql("SET VAR held_failed = 1 / 0").collect()
-
-
-def refusals(uses: Mapping[str, Callable[[], object]]) -> set[str]:
-    """Return the names of the uses that are refused."""
-    found: set[str] = set()
-    for name, use in uses.items():
-        try:
-            use()
-        except PySparkException as error:
-            if error.getSqlState() == REFUSED:
-                found.add(name)
-    return found
 
 
 def test_everything_in_a_session_is_refused_after_a_revoke_or_an_outage(lake: DriverHarness) -> None:

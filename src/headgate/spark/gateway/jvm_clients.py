@@ -36,12 +36,11 @@ def name_state(details: str, trailers: Trailers) -> tuple[str, Trailers]:
         return details, trailers
     if state == REFUSED_STATE:
         condition = REFUSED_CONDITION
-    named = (
-        {"classes": _SHOWN_AS, "errorClass": condition}
-        if condition
-        else {"classes": info.metadata.get("classes", "[]")}
-    )
+    metadata = {"classes": info.metadata.get("classes", "[]"), "sqlState": state}
+    message = f"{details} SQLSTATE: {state}"
+    if condition:
+        metadata |= {"classes": _SHOWN_AS, "errorClass": condition}
+        message = f"[{condition}] {message}"
     detail = Any()
-    detail.Pack(ErrorInfo(reason=info.reason, domain=info.domain, metadata={**named, "sqlState": state}))
-    message = f"{f'[{condition}] ' if condition else ''}{details} SQLSTATE: {state}"
+    detail.Pack(ErrorInfo(reason=info.reason, domain=info.domain, metadata=metadata))
     return message, ((STATUS_KEY, Status(code=status.code, message=message, details=[detail]).SerializeToString()),)

@@ -22,17 +22,16 @@ def drop_refused_settings(request: Any) -> tuple[str, ...]:
     wanted = request.operation.set
     if not wanted.silent or len(wanted.pairs) > text_lengths.MAX_SETTINGS:
         return ()  # the check of the request refuses too many
-    refused = [(pair, _describe_refused_pair(pair)) for pair in wanted.pairs]
-    kept = [pair for pair, why in refused if why is None]
+    judged = [(pair, _describe_refused_pair(pair)) for pair in wanted.pairs]
+    kept = [pair for pair, why in judged if why is None]
     del wanted.pairs[:]
     wanted.pairs.extend(kept)
-    return tuple(why for _, why in refused if why is not None)
+    return tuple(why for _, why in judged if why is not None)
 
 
 def _describe_refused_pair(pair: Any) -> str | None:
     key = pair.key if len(pair.key) <= _LONGEST_SHOWN else f"{pair.key[:_LONGEST_SHOWN]}..."
-    why = config_keys.describe_refused_key(key)
-    return why or config_keys.describe_refused_value(key, pair.value)
+    return config_keys.describe_refused_setting(key, pair.value)
 
 
 def count_own_settings(request: Any, known: set[str]) -> None:

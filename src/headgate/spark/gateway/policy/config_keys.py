@@ -46,7 +46,12 @@ def describe_refused_key(key: str) -> str | None:
     return f"the configuration key `{key}` cannot be changed by users; leave it unchanged, or ask the operator"
 
 
-def describe_refused_value(key: str, value: str) -> str | None:
+def describe_refused_setting(key: str, value: str) -> str | None:
+    """Return why users may not set the key to the value, and what to do; None if they may."""
+    return describe_refused_key(key) or _describe_refused_value(key, value)
+
+
+def _describe_refused_value(key: str, value: str) -> str | None:
     """Return why the key cannot have the value, and what to do; None if it can."""
     if len(value) > _LONGEST_VALUE:
         return (

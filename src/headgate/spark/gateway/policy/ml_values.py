@@ -18,10 +18,9 @@ _NAMED: Final = r"[A-Za-z0-9_~+\s:-]*"
 _FORMULA: Final = re.compile(
     rf"(?={_ANYTHING}{{0,1000}}\Z){_TERMS}(?:[:*]{_TERMS})?|{_NAMED}(?:\*{_NAMED}){{0,4}}", re.DOTALL
 )
-"""A formula of R without powers and parentheses, and and with few products: Spark writes all terms out."""
+"""A formula of R without powers and parentheses, and with few products: Spark writes all terms out."""
 _INTEGERS: Final = frozenset({"byte", "short", "integer", "long"})
-_FLOATS: Final = frozenset({"float", "double"})
-_LISTS: Final = ("bools", "ints", "longs", "floats", "doubles", "strings")
+_NUMBERS: Final = _INTEGERS | {"float", "double"}
 VECTOR: Final = "org.apache.spark.ml.linalg.VectorUDT"
 MATRIX: Final = "org.apache.spark.ml.linalg.MatrixUDT"
 PYTHON_CLASSES: Final = {
@@ -51,10 +50,10 @@ def _is_integer(literal: Any, bounds: Bounds) -> bool:
 
 def _is_number(literal: Any, bounds: Bounds) -> bool:
     kind = literal.WhichOneof("literal_type")
-    if kind not in _INTEGERS | _FLOATS:
+    if kind not in _NUMBERS:
         return False
-    value = getattr(literal, kind)
-    return bounds == ANY_NUMBER or bounds[0] <= value <= bounds[1]
+    # NaN is within no bounds, and allowed where there are none.
+    return bounds == ANY_NUMBER or bounds[0] <= getattr(literal, kind) <= bounds[1]
 
 
 def _is_text(literal: Any, _: Bounds) -> bool:
@@ -81,18 +80,20 @@ def _each(check: Callable[[Any, Bounds], bool]) -> Callable[[Any, Bounds], bool]
 
 def _are_plain(literal: Any, check: Callable[[Any, Bounds], bool], bounds: Bounds) -> bool:
     kind = literal.specialized_array.WhichOneof("value_type")
-    if kind not in _LISTS:
+    if kind not in _PLAIN_FIELDS:
         return False
     values = getattr(literal.specialized_array, kind).values
+    if len(values) > MAX_ELEMENTS:
+        return False
     probe = type(literal)()
-    for value in values if len(values) <= MAX_ELEMENTS else ():
-        setattr(probe, _ONE_OF[kind], value)
+    for value in values:
+        setattr(probe, _PLAIN_FIELDS[kind], value)
         if not check(probe, bounds):
             return False
-    return len(values) <= MAX_ELEMENTS
+    return True
 
 
-_ONE_OF: Final[Mapping[str, str]] = {
+_PLAIN_FIELDS: Final[Mapping[str, str]] = {
     "bools": "boolean",
     "ints": "integer",
     "longs": "long",

@@ -311,7 +311,7 @@ def _dataflow_graph(message: Any, _reader: RequestingCaller) -> None:
 
 
 def _require_settable(key: str, value: str) -> None:
-    _raise(config_keys.describe_refused_key(key) or config_keys.describe_refused_value(key, value))
+    _raise(config_keys.describe_refused_setting(key, value))
 
 
 def _raise(why: str | None) -> None:

@@ -29,13 +29,13 @@ final class LargeArrays extends ClassFileTransformer {
     val writer = new ClassWriter(reader, 0)
     reader.accept(new ClassVisitor(Opcodes.ASM9, writer) {
       override def visitMethod(access: Int, name: String, kind: String, signature: String, errors: Array[String]): MethodVisitor =
-        new Sizes(super.visitMethod(access, name, kind, signature, errors))
+        new SizeChecks(super.visitMethod(access, name, kind, signature, errors))
     }, 0)
     writer.toByteArray
   }
 
   /** Checks the size before each allocation of an array. */
-  private final class Sizes(inner: MethodVisitor) extends MethodVisitor(Opcodes.ASM9, inner) {
+  private final class SizeChecks(inner: MethodVisitor) extends MethodVisitor(Opcodes.ASM9, inner) {
     override def visitIntInsn(code: Int, operand: Int): Unit = {
       if (code == Opcodes.NEWARRAY) check()
       super.visitIntInsn(code, operand)

@@ -92,7 +92,7 @@ final class NodeRestrictions(session: SparkSession) {
   }
 
   private def options(write: Map[String, String]): Unit = {
-    val (notes, others) = write.partition { case (key, _) => Properties.isSnapshotNote(key) }
+    val (notes, others) = write.partition { case (key, _) => Properties.hasSnapshotPrefix(key) }
     Properties.checkSnapshotNotes(notes)
     AllowLists.writeOptions.check("table writes", others)
   }

@@ -55,7 +55,7 @@ object Properties {
     if (value.length > LongestNote) Refusal.because(s"the value of the option `$option` of table writes has more than $LongestNote characters; shorten it")
   }
 
-  def isSnapshotNote(option: String): Boolean = option.toLowerCase(Locale.ROOT).startsWith(SnapshotOption)
+  def hasSnapshotPrefix(option: String): Boolean = option.toLowerCase(Locale.ROOT).startsWith(SnapshotOption)
 
   def changeData(keys: Iterable[String]): Boolean = keys.exists(key => ChangeData(key.toLowerCase(Locale.ROOT)))
 }

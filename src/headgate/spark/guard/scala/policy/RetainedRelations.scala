@@ -30,7 +30,7 @@ object RetainedRelations {
   private val functions: ConcurrentMap[AnyRef, ConcurrentMap[String, Set[RequiredPrivilege]]] =
     new MapMaker().weakKeys().makeMap[AnyRef, ConcurrentMap[String, Set[RequiredPrivilege]]]()
 
-  def needs(plan: LogicalPlan, by: Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] = plan match {
+  def needs(plan: LogicalPlan, by: => Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] = plan match {
     case MemoryPlan(sink, _) if !known.containsKey(sink) && sink.allData.isEmpty => Nil // its query has not been started yet
     case MemoryPlan(sink, _) => found(sink)
     case rows: LogicalRDD => found(rows.rdd)
@@ -58,7 +58,7 @@ object RetainedRelations {
    * function that the guard sees for the first time from a principal was made by this operation. A function that holds nothing
    * is one object for all principals, and so has no privileges.
    */
-  def ofFunction(function: AnyRef, by: Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] =
+  def ofFunction(function: AnyRef, by: => Option[StatementContext.Accumulated]): Seq[RequiredPrivilege] =
     if (SparkFunctions.holdsNothing(function)) Nil
     else by match {
       case Some(operation) => functions.computeIfAbsent(function, _ => new ConcurrentHashMap).computeIfAbsent(operation.asker, _ => operation.needs).toSeq
