@@ -65,11 +65,11 @@ def _measured(summary: Summary) -> str:
     partial = (
         ""
         if summary.jobs == summary.all_jobs
-        else f"\n**This was a partial run: {summary.jobs} of {summary.all_jobs} jobs.**\n"
+        else f"**This was a partial run: {summary.jobs} of {summary.all_jobs} jobs.** It says nothing yet about the others.\n\n"
     )
     return (
-        f"The last recorded run measured Headgate {found['headgate']} (`{found['commit']}`) with PySpark {found['spark']}, Iceberg "
-        f"{found['iceberg']} and the suites of Spark {found['suites']}, on {found['day']}:\n\n    {summary.last_line}\n{partial}"
+        f"{partial}The last recorded run measured Headgate {found['headgate']} (`{found['commit']}`) with PySpark {found['spark']}, Iceberg "
+        f"{found['iceberg']} and the suites of Spark {found['suites']}, on {found['day']}:\n\n    {summary.last_line}\n"
     )
 
 

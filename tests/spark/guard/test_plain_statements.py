@@ -88,6 +88,8 @@ class TestXpath:
             "xpath_int(concat('<a>', repeat('<b/>', 300000 + id), '</a>'), 'count(a/b)')",
             "xpath_int(concat('<a>', repeat('<b><c/></b>', 3000), '</a>'), 'count(//b[//c[//b = //c]])')",
             "xpath_string(concat('<a>', repeat('x', 900000 + id), '</a>'), concat('concat(a', repeat(',a', 40), ')'))",
+            "xpath_string(concat('<r><a>', repeat('x', 40000 + id), '</a><b>', repeat('y', 40000), '</b></r>'), 'translate(r/a, r/b, \\'\\')')",
+            "xpath_boolean(concat('<r><a>', repeat('x', 40000 + id), '</a><b>', repeat('x', 40000), 'y</b></r>'), 'contains(r/a, r/b)')",
             "xpath_int(concat('<a>', repeat('<b/>', 9000), '</a>'), 'count(a/b[count(/a/b) = position()])')",
         ],
     )

@@ -46,7 +46,7 @@ serving until Ctrl-C
   Iceberg REST catalog  {server.url}/iceberg
   Spark Connect         sc://localhost:{server.gateway_port}
 
-paste into Python (pip install 'pyspark[connect]'), as {viewer.name} the viewer:
+paste into Python (pip install 'pyspark-client==4.1.*'), as {viewer.name} the viewer:
 
   from pyspark.sql import SparkSession
   spark = SparkSession.builder.remote("sc://localhost:{server.gateway_port}/;token={viewer.token}").getOrCreate()

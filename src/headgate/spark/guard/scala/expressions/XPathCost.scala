@@ -17,6 +17,8 @@ object XPathCost {
    * an axis, the place in a list, an absolute path inside of another one, and a comparison with more than a literal.
    */
   private val Repeating = raw"""//|\.\.|([a-z-]+)\s*::|last\s*\(|position\s*\(|[^\w\s*.\])/]\s*/|[=<>](?!=)\s*(?![\s'"\d-])""".r
+  /** Functions that compare each character of one text with each of another, unless the other is a literal. */
+  private val Searching = raw"""(?:contains|translate|substring-before|substring-after)\s*\((?![^(),'"]*,\s*['"])""".r
   private val Downwards = Set("attribute", "child", "self")
 
   /** Throw `LimitExceeded` if the path would be followed for too long. */
@@ -32,6 +34,7 @@ object XPathCost {
   private def of(text: String, path: String): Long = {
     val elements = math.max(2, text.count(_ == '<').toLong)
     val visits = Repeating.findAllMatchIn(path).filterNot(part => Downwards(part.group(1)))
-    visits.foldLeft(Sizes.times(text.length, path.length))((cost, _) => Sizes.times(cost, elements))
+    val reads = Searching.findAllIn(path).foldLeft(Sizes.times(text.length, path.length))((cost, _) => Sizes.times(cost, text.length))
+    visits.foldLeft(reads)((cost, _) => Sizes.times(cost, elements))
   }
 }
