@@ -61,3 +61,27 @@ def test_a_user_without_the_right_to_replace_a_view_changes_none(
 
     assert caught.value.getSqlState() == "42501"
     assert spark.table(VIEW).collect()[0].a == 1
+
+
+@pytest.mark.parametrize("name", ["lake.altered.missing", "missing", "lake.nowhere.missing", "lake.altered.rows"])
+def test_a_view_that_does_not_exist_is_not_found(spark: SparkSession, name: str) -> None:
+    spark.sql("CREATE TABLE IF NOT EXISTS lake.altered.rows (a INT)").collect()
+    spark.sql("USE lake.altered").collect()
+
+    with pytest.raises(PySparkException, match="VIEW_NOT_FOUND"):
+        spark.sql(f"ALTER VIEW {name} AS SELECT 1 AS a").collect()
+
+
+def test_a_hidden_view_is_refused_as_one_that_does_not_exist(
+    server: Server, owner: Person, spark: SparkSession
+) -> None:
+    stranger = connect(server, add_viewer(server, owner, "stella"))
+    errors: list[str] = []
+
+    for name in ("fares", "faxes"):
+        with pytest.raises(PySparkException) as caught:
+            stranger.sql(f"ALTER VIEW lake.altered.{name} AS SELECT 2 AS a").collect()
+        errors.append(str(caught.value).replace(name, "fares"))
+
+    assert errors[0] == errors[1]
+    assert spark.table(VIEW).collect()[0].a == 1

@@ -63,6 +63,7 @@ LINES: dict[str, tuple[str, ...]] = {
         "2024-02-01 140",
         "shares add up: 1.0",
     ),
+    "pandas_api": ("placeholder",),
     "pandas_user": (
         "missing rain: 1",
         "groups: 10 rows: 20000",
@@ -75,6 +76,12 @@ LINES: dict[str, tuple[str, ...]] = {
         "| 2| watch| 250.0|2024-05-01 10:40:00| dear|",
         "ticks arrived: True",
         "orders enriched: 4",
+    ),
+    "table_maintenance": (
+        "tables: ['accounts', 'clicks'] views: ['rich_accounts']",
+        "CREATE TABLE lake.maintenance.clicks (",
+        "|2024-03-02| 4|",
+        "accounts: 4 files before, 1 after, snapshots kept: 1",
     ),
     "tpch_report": (
         "customers without an order: 20",

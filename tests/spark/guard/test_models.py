@@ -17,7 +17,7 @@ from pyspark.sql.connect.proto import Command
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.functions import col, lit
 
-from tests.spark.guard.attempts import refusals
+from tests.spark.guard.attempts import SOON, Attempt, refusals
 from tests.spark.guard.checkpoints import checkpointed
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
@@ -163,6 +163,18 @@ def test_a_model_belongs_to_its_session(lake: DriverHarness, spark: SparkSession
 
     activate(spark)
     assert len(model.clusterCenters()) == 2
+
+
+def test_a_fit_of_factors_ends_soon_after_it_is_interrupted(spark: SparkSession) -> None:
+    ratings = spark.range(4_000_000).selectExpr("id % 5 AS user", "id % 7 AS item", "1.0 AS x")
+    factors = ALS(userCol="user", itemCol="item", ratingCol="x", rank=100, numUserBlocks=1, numItemBlocks=1)
+    attempt = Attempt(lambda: factors.fit(ratings))
+    assert not attempt.wait(25)
+
+    spark.interruptAll()
+
+    assert attempt.wait(SOON)
+    assert spark.range(3).count() == 3
 
 
 def test_a_deleted_model_is_gone(spark: SparkSession) -> None:

@@ -37,7 +37,9 @@ def test_classes_of_user_code_are_in_no_table() -> None:
     allowed = {name.rpartition(".")[2] for name in (*expressions(), *(row.name for row in plan_rows()))}
 
     assert {
-        name for name in allowed if any(word in name for word in ("Python", "Pandas", "ScalaUD", "HiveGeneric", "InR"))
+        name
+        for name in allowed
+        if any(word in name for word in ("Python", "InPandas", "InArrow", "ScalaUD", "HiveGeneric", "InR"))
     } == {"ScalaUDF"}  # allowed with functions of Spark's own only
 
 

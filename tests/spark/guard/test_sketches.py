@@ -25,6 +25,9 @@ MADE = {
     "kll double": "kll_sketch_agg_double(CAST(id AS DOUBLE))",
     "kll float": "kll_sketch_agg_float(CAST(id AS FLOAT))",
     "kll of one": "kll_sketch_agg_bigint(1)",
+    "kll bigint of large numbers": "kll_sketch_agg_bigint((id - 250) * 10000000000)",
+    "kll double of fractions": "kll_sketch_agg_double(CAST(id AS DOUBLE) / 3 - 7.1D)",
+    "kll float of fractions": "kll_sketch_agg_float(CAST(id / 3 - 7.1D AS FLOAT))",
     "items": "approx_top_k_accumulate(CAST(id % 20 AS INT)).sketch",
     "bitmap": "bitmap_construct_agg(bitmap_bit_position(id))",
 }

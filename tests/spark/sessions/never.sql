@@ -59,6 +59,12 @@ CALL lake.system.register_table('trusted.stolen', '/x.json')
 CALL IDENTIFIER('lake.system' || '.register_table')('trusted.stolen', '/x.json')
 CREATE TABLE trusted.copied LIKE secret.salaries
 SET spark.sql.caseSensitive = true
+SET spark.sql.caseSensitive = `true`
+SET spark.sql.legacy.timeParserPolicy = LEGACY
+SET spark.sql.legacy.timeParserPolicy = EXCEPTION
+SET spark.sql.cteRecursionLevelLimit = -1
+RESET spark.sql.variable.substitute
+SET pandas_on_Spark.compute.default_index_cache = "LOCAL_CHECKPOINT"
 SET spark.sql.warehouse.dir
 SET spark.executor.memory
 SET headgate.principal.token

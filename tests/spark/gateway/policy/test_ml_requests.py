@@ -40,7 +40,12 @@ def vector(values: int, size: int | None = None, of: str = VECTOR) -> Any:
 
 class TestOperators:
     def test_an_estimator_of_the_list_is_fitted_with_its_parameters(self) -> None:
-        request = try_fit(maxIter={"integer": 10}, regParam={"double": 0.1}, featuresCol={"string": "x y"})
+        request = try_fit(
+            maxIter={"integer": 10},
+            regParam={"double": 0.1},
+            featuresCol={"string": "x y"},
+            optimizer={"string": "online"},
+        )
 
         assert request.plan.command.ml_command.fit.params.params["maxIter"].integer == 10
 
@@ -107,6 +112,7 @@ class TestParameters:
             ("maxIter", {"integer": -1}),
             ("maxIter", {"double": float("nan")}),
             ("maxIter", {"string": "1"}),
+            ("optimizer", {"string": "em"}),
             ("numTrees", {"integer": 501}),
             ("maxDepth", {"integer": 31}),
             ("k", {"integer": 1_000_000}),

@@ -23,8 +23,11 @@ def _read_range(words: list[str]) -> tuple[range, bool] | None:
     return (range(int(found[1]), int(found[2]) + 1), "bytes" in words) if found else None
 
 
-SETTABLE: Final = {words[0]: _read_range(words[1:]) for words in read_lines("settings")}
+_LINES: Final = {words[0]: words[1:] for words in read_lines("settings")}
+SETTABLE: Final = {key: _read_range(words) for key, words in _LINES.items()}
 """The keys that users may change and read in their own session, each with the numbers that its value may have."""
+_CHOICES: Final = {key: words[0].split("|") for key, words in _LINES.items() if words and not SETTABLE[key]}
+"""The keys that may have a few values only, each with these."""
 _READABLE: Final = read_first_words("readable-settings")
 _READABLE_BEGINNINGS: Final = tuple(key[:-1] for key in _READABLE if key.endswith("*"))
 
@@ -57,6 +60,9 @@ def _describe_refused_value(key: str, value: str) -> str | None:
         return (
             f"the value of the configuration key `{key}` has more than {_LONGEST_VALUE} characters; set a shorter one"
         )
+    choices = _CHOICES.get(key)
+    if choices and value.upper() not in (choice.upper() for choice in choices):
+        return f"the configuration key `{key}` can have only some values here; set {' or '.join(f'`{each}`' for each in choices)}"
     bounds = SETTABLE.get(key)
     if bounds is None or _parse_number(value, is_size=bounds[1]) in bounds[0]:
         return None

@@ -90,6 +90,7 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "column": "set the name of a column",
     "columns": "set a list of names of columns",
     "word": "set a word of letters, digits, `_`, `.`, `+` and `-`",
+    "online": "set `online`, because the model of any other optimizer keeps its rows in the driver",
     "expression": "set a regular expression of at most 128 characters without groups, in which only the last part repeats, such as `\\s+`",
     "formula": "set a formula without `^` and parentheses, with four `*` at most, and with one `:` or `*` if it has `.`",
     "vector": "set a vector of at most 1,048,576 elements",

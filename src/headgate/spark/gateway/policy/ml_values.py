@@ -137,6 +137,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, Bounds], bool]]] = {
     "text": _is_text,
     "column": _is_text,
     "word": _matches(_WORD),
+    "online": _matches(re.compile("(?i:online)")),
     "expression": _matches(_EXPRESSION),
     "formula": _matches(_FORMULA),
     "vector": _is_vector,

@@ -4,7 +4,7 @@ import scala.util.Try
 
 import io.headgate.guard.limits.LimitExceeded
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{CountMinSketchAgg, ThetaSketchAgg, ThetaUnionAgg}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{CollectTopK, CountMinSketchAgg, ThetaSketchAgg, ThetaUnionAgg}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.catalyst.expressions.url.ParseUrlEvaluator
 import org.apache.spark.sql.catalyst.expressions.xml.{XPathEvaluator, XPathExtract}
@@ -33,6 +33,7 @@ object SizeRules {
   private val Short = 8
   private val MostWindows = 1000
   private val MostParsed = 16L << 20
+  private val LargestTop = 10000
 
   /** Return the rule that is applied before a call, if its class has one. */
   def before(call: Expression): Option[Rule] = call match {
@@ -110,6 +111,8 @@ object SizeRules {
     }
     case sketch: CountMinSketchAgg => for (error <- constant(sketch.epsExpression); sure <- constant(sketch.confidenceExpression))
       Sizes.require(sketch.prettyName, counters(error, sure))
+    case top: CollectTopK if top.num > LargestTop =>
+      throw new LimitExceeded(s"`${top.prettyName}` would keep more than $LargestTop values of each group; ask for fewer values")
     case window: TimeWindow if window.slideDuration > 0 && window.windowDuration / window.slideDuration > MostWindows =>
       throw new LimitExceeded(s"a row would be in more than $MostWindows windows; use a longer slide duration, or shorter windows")
     case _ =>

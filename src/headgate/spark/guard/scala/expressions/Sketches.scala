@@ -13,6 +13,7 @@ object Sketches {
   private val LargestLogarithm = 21
   private val LongestLevel = 1 << 20
   private val MostLevels = 61
+  private val Updatable = 3
   private val Word = java.lang.Long.BYTES
   private val Preamble = 8
   private val LowSixBits = 0x3f
@@ -55,13 +56,17 @@ object Sketches {
     }
   }
 
-  /** Check the levels, each of which begins where it says; a sketch of one value has none. */
+  /**
+   * Check the levels, each of which begins where it says; a sketch of one value has none. Only a sketch in its updatable form has
+   * the end of the last level, too.
+   */
   private def isKll(sketch: Bytes): Boolean = {
     val (preamble, version) = (sketch.byte(0), sketch.byte(1))
     if (sketch.length < Preamble) false
     else if (preamble == 2 || version == 2) true
     else {
-      val levels = (0 to sketch.byte(18)).map(level => sketch.int(20 + 4 * level))
+      val written = sketch.byte(18) + (if (version == Updatable) 1 else 0)
+      val levels = (0 until written).map(level => sketch.int(20 + 4 * level))
       sketch.byte(18) <= MostLevels && levels.forall(each => each >= 0 && each <= LongestLevel)
     }
   }

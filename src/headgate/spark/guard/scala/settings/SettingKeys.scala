@@ -12,8 +12,25 @@ import org.apache.spark.sql.execution.command.{ResetCommand, SetCommand}
  * plain word, or begins with `my.` or `app.`: Hadoop reads every key of a session, and knows none of these.
  */
 object SettingKeys {
-  private final case class Range(least: Long, most: Long, isSize: Boolean) {
-    def has(value: String): Boolean = number(value).exists(each => least <= each && each <= most)
+  /** The values that a key may have. */
+  private sealed trait Values {
+    def has(value: String): Boolean
+
+    /** Return why the key cannot have another value, and what to do. */
+    def refusal(key: String): String
+  }
+
+  private final case class Choices(words: Seq[String]) extends Values {
+    override def has(value: String): Boolean = words.exists(_.equalsIgnoreCase(value))
+
+    override def refusal(key: String): String =
+      s"the configuration key `$key` can have only some values here; set ${words.map(word => s"`$word`").mkString(" or ")}"
+  }
+
+  private final case class Range(least: Long, most: Long, isSize: Boolean) extends Values {
+    override def has(value: String): Boolean = number(value).exists(each => least <= each && each <= most)
+
+    override def refusal(key: String): String = s"the value of the configuration key `$key` is out of range; set a number from $least to $most"
 
     private def number(value: String): Option[Long] =
       Try(value.trim.toLong).orElse(if (isSize) Try(JavaUtils.byteStringAsBytes(value)) else Try(throw new NumberFormatException(value))).toOption
@@ -26,9 +43,10 @@ object SettingKeys {
   private val Own = "(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\\.[A-Za-z0-9_.-]{1,100}".r
   private val Unchangeable = "cannot be changed by users; leave it unchanged, or ask the operator"
 
-  private val settable: Map[String, Option[Range]] = AllowLists.lines("settings").map(_.split("\\s+").toSeq).map {
+  private val settable: Map[String, Option[Values]] = AllowLists.lines("settings").map(_.split("\\s+").toSeq).map {
     case Seq(key) => key -> None
     case Seq(key, Bounds(least, most), unit @ _*) => key -> Some(Range(least.toLong, most.toLong, unit.contains("bytes")))
+    case Seq(key, words) => key -> Some(Choices(words.split('|').toSeq))
     case line => throw new IllegalStateException(s"the list of settings in Headgate's own files is damaged at `${line.mkString(" ")}`; install Headgate again")
   }.toMap
 
@@ -46,9 +64,7 @@ object SettingKeys {
   def check(session: SparkSession, set: SetCommand): Unit = set.kv match {
     case Some((key, None)) if isReadable(key) =>
     case Some((key, Some(value))) if isSettable(key) =>
-      settable.getOrElse(key, None).filterNot(_.has(value)).foreach { range =>
-        Refusal.because(s"the value of the configuration key `$key` is out of range; set a number from ${range.least} to ${range.most}")
-      }
+      settable.getOrElse(key, None).filterNot(_.has(value)).foreach(values => Refusal.because(values.refusal(key)))
       if (value.length > LongestValue) Refusal.because(s"the value of the configuration key `$key` has more than $LongestValue characters; set a shorter one")
       if (isOwn(key) && own(session, key) > MostOwn) Refusal.because(s"the session has more than $MostOwn configuration keys of its own; begin a new session, or use fewer keys")
     case Some((key, Some(_))) => Refusal.because(s"the configuration key `$key` $Unchangeable")

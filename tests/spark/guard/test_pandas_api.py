@@ -1,0 +1,138 @@
+"""The pandas API on Spark: its frames are ordinary plans, its index keeps rows for one statement, and its functions are bounded."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+from pyspark.sql.functions import col, lit
+from pyspark.sql.internal import InternalFunction
+
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.filterwarnings("ignore")]
+
+SCORES = "lake.raw.scores"
+
+
+@pytest.fixture
+def spark(lake: DriverHarness, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+    """Return the active session of the admin, with a table of ten scores: `pyspark.pandas` works on the active session."""
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    monkeypatch.setenv("PYARROW_IGNORE_TIMEZONE", "1")
+    session = activate(lake.session(ADMIN))
+    session.sql(f"DROP TABLE IF EXISTS {SCORES}").collect()
+    session.sql(f"CREATE TABLE {SCORES} AS SELECT id % 2 AS team, id * id AS score FROM range(0, 10, 1, 3)").collect()
+    yield session
+    activate(session)
+    lake.decisions.rule = lambda *_: True
+    session.sql(f"DROP TABLE IF EXISTS {SCORES}").collect()
+
+
+def activate(session: SparkSession) -> SparkSession:
+    """Make the session the active one of this thread."""
+    ConnectSession._active_session.session = session
+    return session
+
+
+def scores() -> Any:
+    """Return the table as a frame of pandas; the import asks the active session for settings."""
+    from pyspark.pandas import namespace  # noqa: PLC0415 (it warns unless the environment is set)
+
+    return namespace.read_table(SCORES)
+
+
+def test_a_frame_has_an_index_in_sequence() -> None:
+    frame = scores()
+
+    assert sorted(frame.index.to_numpy()) == list(range(10))
+    assert sorted(frame.head(3).index.to_numpy()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("mode", 0), ("prod", 0), ("std", 28), ("var", 801), ("skew", 0), ("kurt", 0), ("nunique", 10)],
+)
+def test_an_aggregate_of_pandas_is_computed(name: str, expected: int) -> None:
+    found = getattr(scores().score, name)()
+
+    assert int(found.iloc[0] if name == "mode" else found) == expected
+
+
+def test_a_frame_is_grouped_joined_windowed_and_filled() -> None:
+    frame = scores().sort_values("score").reset_index(drop=True)
+    frame["rank"] = frame.score.rank()
+    frame["smooth"] = frame.score.ewm(alpha=0.5).mean()
+    frame["next"] = frame.score.shift(-1)
+
+    sums = frame.groupby("team").agg({"score": "sum", "rank": "max"}).sort_index()
+    both = frame.merge(frame[["score", "rank"]], on="score")
+
+    assert sums.score.to_list() == [120, 165]
+    assert len(both) == 10
+    assert frame.next.fillna(-1).to_list()[-1] == -1
+    assert frame.score.interpolate().to_list()[-1] == 81
+    assert scores().cov().shape == (2, 2)
+
+
+def test_a_frame_needs_the_right_to_read_its_rows(lake: DriverHarness) -> None:
+    frame = scores()
+    lake.decisions.rule = lambda _, need: need["action"] != "table.select"
+
+    for use in (frame.to_pandas, frame.score.mode, lambda: frame.groupby("team").sum().to_pandas(), scores):
+        with pytest.raises(PySparkException) as caught:
+            use()
+        assert caught.value.getSqlState() == REFUSED
+
+
+def test_a_frame_with_an_index_is_decided_at_each_use(lake: DriverHarness, spark: SparkSession) -> None:
+    frame = scores()
+    frame.spark.cache()
+    frame.to_spark(index_col="place").createOrReplaceTempView("placed")
+    assert spark.table("placed").count() == 10
+
+    lake.decisions.rule = lambda _, need: need["object"][-1:] != ["scores"]
+
+    for use in (spark.table("placed").collect, frame.to_pandas):
+        with pytest.raises(PySparkException) as caught:
+            use()
+        assert caught.value.getSqlState() == REFUSED
+
+
+@pytest.mark.parametrize("size", [10_001, 2**31 - 1])
+def test_the_largest_values_of_a_group_are_limited_in_number(spark: SparkSession, size: int) -> None:
+    with pytest.raises(PySparkException) as caught:
+        spark.range(10).agg(InternalFunction.collect_top_k(col("id"), size, reverse=False)).collect()
+
+    assert caught.value.getSqlState() == "54000"
+    assert spark.range(10).agg(InternalFunction.collect_top_k(col("id"), 3, reverse=False)).collect()[0][0] == [9, 8, 7]
+
+
+def test_the_rows_of_an_index_do_not_stay_in_the_driver(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as caught:
+        spark.sql('SET pandas_on_Spark.compute.default_index_cache = "LOCAL_CHECKPOINT"').collect()
+
+    assert caught.value.getSqlState() == REFUSED
+
+
+def test_an_option_of_pandas_is_a_setting_of_the_session(spark: SparkSession) -> None:
+    import pyspark.pandas as ps  # noqa: PLC0415 (as above)
+
+    ps.set_option("display.max_rows", 7)
+
+    assert ps.get_option("display.max_rows") == 7
+    assert spark.conf.get("pandas_on_Spark.display.max_rows") == "7"
+    ps.reset_option("display.max_rows")
+    assert ps.get_option("display.max_rows") == 1000
+
+
+@pytest.mark.parametrize("function", ["bloom_filter_agg", "bucket", "years"])
+def test_a_function_that_neither_pandas_nor_spark_ml_calls_stays_refused(spark: SparkSession, function: str) -> None:
+    rows = spark.range(1).select(InternalFunction._invoke_internal_function_over_columns(function, lit(1), lit(2)))
+
+    with pytest.raises(PySparkException) as caught:
+        rows.collect()
+
+    assert caught.value.getSqlState() == REFUSED
