@@ -50,8 +50,8 @@ LIST = record(
 
 
 def listed(path: str, spec: int = 0) -> bytes:
-    """Encode the record of one manifest in a manifest list of this schema."""
-    return text(path) + b"".join(map(number, (1000, spec, 0, 1, 7, 1, 0, 0, 0, 0, 0, 0)))
+    """Encode the record of one manifest in a manifest list of this schema; the manifest adds one file of two rows."""
+    return text(path) + b"".join(map(number, (1000, spec, 0, 1, 7, 1, 1, 0, 0, 2, 0, 0)))
 
 
 FILE = {134: "int", 100: "string", 101: "string", 102: record(), 103: "long", 104: "long"}

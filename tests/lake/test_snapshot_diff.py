@@ -1,19 +1,18 @@
 """The effect of a snapshot with deletion vectors and row ids, by its files alone."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
 
 import pytest
 from pyiceberg.table.snapshots import Snapshot
 
-from headgate.lake.manifests import ListedFile, TableFiles
+from headgate.lake.manifests import ListedFile
 from headgate.lake.snapshot_diff import RowEffect, row_effect
-from headgate.untrusted_input.manifest_answers import ManifestAnswer
+from tests.lake.listed_files import ListedFiles, listed_file, listed_manifest
 
 
 def _file(path: str, identity: str, *, records: int, is_data: bool = True, vector_of: str | None = None) -> ListedFile:
     whole = (0, 1, 1, identity.encode())
-    return ListedFile(path, is_data=is_data, is_deleted=False, identity=whole, vector_of=vector_of, records=records)
+    return listed_file(path, is_data=is_data, identity=whole, vector_of=vector_of, records=records)
 
 
 def _vector(of: str | None, records: int, name: str = "old") -> ListedFile:
@@ -24,33 +23,13 @@ DATA, OTHER = (_file(name, name, records=10) for name in ("data-1", "data-2"))
 PARENT, CHILD = (Snapshot(**{"snapshot-id": id, "manifest-list": f"list-{id}"}) for id in (1, 2))
 
 
-def _manifest(path: str, first_row_id: int | None = None, identity: bytes = b"same") -> ManifestAnswer:
-    return ManifestAnswer(path, 0, 1, is_encrypted=False, first_row_id=first_row_id, identity=identity)
-
-
-class _Files:
-    """The files of the two snapshots, by manifest."""
-
-    def __init__(
-        self, lists: Mapping[str, Sequence[ManifestAnswer]], files: Mapping[str, Sequence[ListedFile]]
-    ) -> None:
-        self._lists = lists
-        self._files = files
-
-    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
-        return {each.path: each for each in self._lists[snapshot.manifest_list]}
-
-    def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
-        for each in manifests:
-            yield from self._files[each.path]
-
-
 def _effect(before: Sequence[ListedFile], after: Sequence[ListedFile], *, guarded: bool = True) -> RowEffect:
     """Return the effect of replacing the files `before` by the files `after`."""
-    files = _Files(
-        {"list-1": [_manifest("before")], "list-2": [_manifest("after")]}, {"before": before, "after": after}
+    files = ListedFiles(
+        {"list-1": [listed_manifest("before")], "list-2": [listed_manifest("after")]},
+        {"before": before, "after": after},
     )
-    return row_effect(cast(TableFiles, cast(Any, files)), CHILD, PARENT, guarded=guarded)
+    return row_effect(files.as_table_files(), CHILD, PARENT, guarded=guarded)
 
 
 @pytest.mark.parametrize("records", [2, 3])
@@ -103,6 +82,7 @@ def test_a_removed_delete_file_that_is_no_vector_brings_rows_back() -> None:
     ],
 )
 def test_the_rows_of_a_manifest_get_ids_once(before: int | None, after: int | None, effect: RowEffect) -> None:
-    files = _Files({"list-1": [_manifest("m", before)], "list-2": [_manifest("m", after)]}, {"m": [DATA]})
+    lists = {"list-1": [listed_manifest("m", before)], "list-2": [listed_manifest("m", after)]}
+    files = ListedFiles(lists, {"m": [DATA]}).as_table_files()
 
-    assert row_effect(cast(TableFiles, cast(Any, files)), CHILD, PARENT, guarded=False) == effect
+    assert row_effect(files, CHILD, PARENT, guarded=False) == effect

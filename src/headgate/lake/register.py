@@ -13,6 +13,7 @@ from headgate.lake.containment import overlap, place_of
 from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.java_metadata_rules import require_readable
+from headgate.lake.manifest_row_ids import check_stored_row_ids
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse_metadata
 from headgate.lake.metadata_files import LoadedTable, check_size, location_of
@@ -88,3 +89,4 @@ def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FilePar
                 "a snapshot of the table has no manifest list; expire that snapshot, or rewrite the table's manifests first"
             )
         files.check(snapshot, {})
+    check_stored_row_ids(files, metadata.snapshots, getattr(metadata, "next_row_id", None))

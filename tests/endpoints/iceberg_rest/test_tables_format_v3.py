@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyiceberg.schema import Schema
@@ -54,6 +55,23 @@ def _column(type: Any, id: int = 3, **more: Any) -> Document:
 
 def _added(*columns: Document) -> Document:
     return {"action": "add-schema", "schema": _schema(*columns), "last-column-id": 99}
+
+
+def _write_list(world: CatalogHarness, name: str, **more: Any) -> str:
+    """Write the manifest list of the table's last snapshot again, in version 3; return its path."""
+    metadata = _load(world, name)
+    old = Path(metadata["snapshots"][-1]["manifest-list"].removeprefix("file://"))
+    with old.open("rb") as stream:
+        reader: Any = fastavro.reader(stream)
+        schema, manifests = reader.writer_schema, list(reader)
+    fields = [each for each in schema["fields"] if each["name"] != "first_row_id"]
+    fields.append({"name": "first_row_id", "type": ["null", "long"], "default": None, "field-id": 520})
+    path = old.with_name(f"snap-{time.monotonic_ns()}.avro")
+    with path.open("wb") as stream:
+        fastavro.writer(
+            stream, {**schema, "fields": fields}, [{"first_row_id": 0, **each, **more} for each in manifests]
+        )
+    return f"file://{path}"
 
 
 def _snapshot(world: CatalogHarness, name: str, **more: Any) -> Document:
@@ -129,7 +147,8 @@ class TestWorkingWithVersion3:
 
         assert _commit(world, "grown", {"action": "upgrade-format-version", "format-version": 3}).status_code == 200
         upgraded = _load(world, "grown")
-        assert _commit(world, "grown", _snapshot(world, "grown", added_rows=2)).status_code == 200
+        first = _snapshot(world, "grown", added_rows=2, manifest_list=_write_list(world, "grown"))
+        assert _commit(world, "grown", first).status_code == 200
 
         assert upgraded["snapshots"] == before["snapshots"]
         assert len(upgraded["metadata-log"]) == len(before["metadata-log"]) + 1
@@ -147,8 +166,9 @@ class TestWorkingWithVersion3:
     def test_a_commit_that_comes_too_late_is_a_conflict(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.raced", SCHEMA).append(ROWS)
         _commit(world, "raced", {"action": "upgrade-format-version", "format-version": 3})
-        late = _snapshot(world, "raced", added_rows=2)
-        assert _commit(world, "raced", _snapshot(world, "raced", added_rows=2)).status_code == 200
+        files = {"added_rows": 2, "manifest_list": _write_list(world, "raced")}
+        late = _snapshot(world, "raced", **files)
+        assert _commit(world, "raced", _snapshot(world, "raced", **files)).status_code == 200
         late["snapshot"]["sequence-number"] += 1
 
         assert _commit(world, "raced", late).status_code == 409
@@ -233,6 +253,68 @@ SNAPSHOTS: dict[str, Document] = {
     "the manifests of version 1": {"manifest_list": None, "manifests": ["file:/etc/passwd"]},
     "a sequence number of the future": {"sequence_number": 1 << 40},
 }
+
+
+class TestForgedRowIds:
+    @pytest.mark.parametrize(
+        ("files", "said"),
+        [
+            ({"first_row_id": None}, {"added_rows": 2}),
+            ({"first_row_id": 0}, {"added_rows": 1}),
+            ({"first_row_id": 1}, {"added_rows": 2}),
+            ({"first_row_id": -1}, {"added_rows": 2}),
+            ({"content": 1}, {"added_rows": 2}),
+        ],
+        ids=["none", "too many", "beyond the range", "below the range", "of deletes"],
+    )
+    def test_a_snapshot_with_forged_row_ids_is_refused(
+        self, world: CatalogHarness, files: Document, said: Document
+    ) -> None:
+        before = _load(world, "new")
+        path = _write_list(world, "new", **files)
+
+        answer = _commit(world, "new", _snapshot(world, "new", manifest_list=path, **said))
+
+        assert answer.status_code == 400, answer.text
+        assert _load(world, "new") == before
+
+    def test_a_snapshot_that_assigns_row_ids_a_second_time_is_refused(self, world: CatalogHarness) -> None:
+        world.iceberg().create_table("raw.twice", SCHEMA).append(ROWS)
+        _commit(world, "twice", {"action": "upgrade-format-version", "format-version": 3})
+        path = _write_list(world, "twice")
+        assert _commit(world, "twice", _snapshot(world, "twice", added_rows=2, manifest_list=path)).status_code == 200
+
+        again = _snapshot(world, "twice", added_rows=2, manifest_list=_write_list(world, "twice", first_row_id=2))
+        same = _snapshot(world, "twice", manifest_list=path)
+
+        assert "another `first_row_id`" in _commit(world, "twice", again).text
+        assert _commit(world, "twice", same).status_code == 200
+
+    def test_a_table_of_version_2_gets_no_row_ids(self, world: CatalogHarness) -> None:
+        path = _write_list(world, "old")
+
+        answer = _commit(world, "old", _snapshot(world, "old", manifest_list=path, first_row_id=None, added_rows=None))
+
+        assert (answer.status_code, "tables of format version 2 have no row ids" in answer.text) == (400, True)
+
+    def test_a_metadata_file_with_row_ids_from_its_next_one_on_is_not_registered(self, world: CatalogHarness) -> None:
+        world.iceberg().create_table("raw.forged", SCHEMA).append(ROWS)
+        _commit(world, "forged", {"action": "upgrade-format-version", "format-version": 3})
+        path = _write_list(world, "forged")
+        assert _commit(world, "forged", _snapshot(world, "forged", added_rows=2, manifest_list=path)).status_code == 200
+        loaded = world.call("GET", "/namespaces/raw/tables/forged").json()
+        file = Path(loaded["metadata-location"].removeprefix("file://"))
+        world.call("DELETE", "/namespaces/raw/tables/forged")
+        body = {"name": "forged", "metadata-location": loaded["metadata-location"]}
+        metadata = loaded["metadata"]
+        snapshots = [{**each, "added-rows": 1} if "added-rows" in each else each for each in metadata["snapshots"]]
+
+        file.write_text(json.dumps({**metadata, "next-row-id": 1, "snapshots": snapshots}))
+        refused = world.call("POST", "/namespaces/raw/register", body)
+        file.write_text(json.dumps(metadata))
+
+        assert (refused.status_code, "from the table's `next-row-id` on" in refused.text) == (400, True)
+        assert world.call("POST", "/namespaces/raw/register", body).status_code == 200
 
 
 class TestMalformedCommits:
