@@ -174,14 +174,54 @@ class TestWorkingWithVersion3:
         assert _commit(world, "raced", late).status_code == 409
 
     def test_a_write_default_may_change_and_an_initial_default_may_not(self, world: CatalogHarness) -> None:
-        schema = _schema(_column("int", **{"initial-default": 1, "write-default": 1}))
-        _create(world, "defaults", schema)
+        self._make(world, "defaults", _column("int", **{"initial-default": 1, "write-default": 1}))
 
         changed = _added(_column("int", **{"initial-default": 1, "write-default": 2}))
         assert _commit(world, "defaults", changed, CURRENT).status_code == 200
-        for forged in (_column("int", **{"initial-default": 2}), {**_column("int", **{"initial-default": 1}), "id": 2}):
+        for forged in (
+            _column("int", **{"initial-default": 2}),
+            _column("int"),
+            {**_column("int", **{"initial-default": 1}), "id": 2},
+        ):
             assert _commit(world, "defaults", _added(forged), CURRENT).status_code in (400, 403)
         assert _load(world, "defaults")["schemas"][-1]["fields"][2]["write-default"] == 2
+
+    @pytest.mark.parametrize(
+        ("types", "defaults"),
+        [
+            (("float", "double"), (0.1, 0.10000000149011612)),
+            (("int", "long"), (7, 7)),
+            (("decimal(9, 2)", "decimal(18, 2)"), ("1.50", "1.50")),
+        ],
+    )
+    def test_a_promoted_column_keeps_its_default(
+        self, world: CatalogHarness, types: tuple[str, str], defaults: tuple[Any, Any]
+    ) -> None:
+        name = f"promoted_{types[1][:4]}"
+        self._make(world, name, _column(types[0], **{"initial-default": defaults[0]}))
+
+        promoted = _added(_column(types[1], **{"initial-default": defaults[1]}))
+
+        assert _commit(world, name, promoted, CURRENT).status_code == 200
+
+    def test_a_replaced_table_has_other_defaults(self, world: CatalogHarness) -> None:
+        self._make(world, "replaced", _column("int", **{"initial-default": 1}))
+        emptied = {"action": "remove-snapshot-ref", "ref-name": "main"}
+
+        for default in (2, None):
+            changed = _added(_column("int", **{"initial-default": default}))
+            assert _commit(world, "replaced", changed, CURRENT).status_code == 403
+            assert _commit(world, "replaced", emptied, changed, CURRENT).status_code == 200
+            back = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch"}
+            head = _load(world, "replaced")["snapshots"][-1]["snapshot-id"]
+            assert _commit(world, "replaced", {**back, "snapshot-id": head}).status_code == 200
+
+    def _make(self, world: CatalogHarness, name: str, column: Document) -> None:
+        """Make a table of version 3 with rows, and add a column."""
+        world.iceberg().create_table(f"raw.{name}", SCHEMA).append(ROWS)
+        upgrade = {"action": "upgrade-format-version", "format-version": 3}
+        answer = _commit(world, name, upgrade, _added(column), CURRENT)
+        assert answer.status_code == 200, answer.text
 
 
 UPGRADE = {"action": "upgrade-format-version"}
