@@ -160,6 +160,15 @@ def check_changed_metadata(
     check_main_branch(metadata)
 
 
+def check_column_ids(metadata: TableMetadata) -> None:
+    """Raise `InvalidMetadataError` for a column with an id above the table's last one: a later column would get its id again."""
+    highest = max(each.highest_field_id for each in metadata.schemas)
+    if highest > metadata.last_column_id:
+        raise InvalidMetadataError(
+            f"a schema of the table has a column with the id {highest}, which is above the table's `last-column-id`; write the highest id of all columns as `last-column-id`"
+        )
+
+
 def check_main_branch(metadata: TableMetadata) -> None:
     """Raise `RuleError` if the main branch is a tag: no engine could write to the table."""
     main = metadata.refs.get(MAIN_BRANCH)

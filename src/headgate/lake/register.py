@@ -17,7 +17,7 @@ from headgate.lake.manifest_row_ids import check_stored_row_ids
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse_metadata
 from headgate.lake.metadata_files import LoadedTable, check_size, location_of
-from headgate.lake.metadata_rules import check_main_branch, check_metadata, check_table_columns
+from headgate.lake.metadata_rules import check_column_ids, check_main_branch, check_metadata, check_table_columns
 from headgate.lake.warehouse import Warehouse
 
 
@@ -75,6 +75,7 @@ def _checked(
     table = expected or ResourceId(str(metadata.table_uuid))
     check_metadata(metadata, table, location)
     check_main_branch(metadata)
+    check_column_ids(metadata)
     check_table_columns(None, metadata)
     require_readable(metadata)
     _check_files(warehouse, metadata, parsers)
