@@ -11,7 +11,7 @@ from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
 def listed_file(path: str, *, records: int = 10, **more: Any) -> ListedFile:
     """Return a data file that its manifest adds, unless `more` has other fields."""
-    said = {"is_data": True, "is_added": True, "is_deleted": False, "vector_of": None, "first_row_id": None}
+    said = {"is_data": True, "is_added": True, "is_deleted": False, "deletes_of": None, "first_row_id": None}
     whole = {"identity": (0, 1, 1, path.encode()), "records": records}
     return ListedFile(path, **{**said, **whole, **more})
 

@@ -30,7 +30,7 @@ def _deletes(path: str, first_row_id: int | None = None) -> ManifestAnswer:
 
 
 A, B, NEW = listed_file("a"), listed_file("b"), listed_file("new")
-VECTOR = listed_file("vector", is_data=False, vector_of="a")
+VECTOR = listed_file("vector", is_data=False, deletes_of="a")
 Lists = tuple[Sequence[ManifestAnswer], Sequence[ManifestAnswer]]
 
 

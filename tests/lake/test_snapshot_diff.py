@@ -10,13 +10,13 @@ from headgate.lake.snapshot_diff import RowEffect, row_effect
 from tests.lake.listed_files import ListedFiles, listed_file, listed_manifest
 
 
-def _file(path: str, identity: str, *, records: int, is_data: bool = True, vector_of: str | None = None) -> ListedFile:
+def _file(path: str, identity: str, *, records: int, is_data: bool = True, deletes_of: str | None = None) -> ListedFile:
     whole = (0, 1, 1, identity.encode())
-    return listed_file(path, is_data=is_data, identity=whole, vector_of=vector_of, records=records)
+    return listed_file(path, is_data=is_data, identity=whole, deletes_of=deletes_of, records=records)
 
 
 def _vector(of: str | None, records: int, name: str = "old") -> ListedFile:
-    return _file("vectors.puffin", f"{of} {records} {name}", records=records, is_data=False, vector_of=of)
+    return _file("vectors.puffin", f"{of} {records} {name}", records=records, is_data=False, deletes_of=of)
 
 
 DATA, OTHER = (_file(name, name, records=10) for name in ("data-1", "data-2"))
@@ -53,6 +53,18 @@ def test_a_vector_that_replaces_a_smaller_one_of_its_data_file_only_removes_rows
 )
 def test_a_removed_vector_brings_rows_back(after: list[ListedFile]) -> None:
     assert _effect([DATA, OTHER, _vector("data-1", 2)], after).adds
+
+
+def test_a_vector_that_replaces_the_position_deletes_of_its_data_file_only_removes_rows() -> None:
+    deletes = [
+        _file(f"deletes-{each}.parquet", f"deletes {each}", records=each, is_data=False, deletes_of="data-1")
+        for each in (2, 3)
+    ]
+
+    effect = _effect([DATA, OTHER, *deletes], [DATA, OTHER, _vector("data-1", 5)])
+
+    assert (effect.adds, effect.removes) == (False, True)
+    assert _effect([DATA, OTHER, *deletes], [DATA, OTHER, _vector("data-1", 2)]).adds
 
 
 def test_a_vector_of_any_other_client_may_bring_rows_back() -> None:

@@ -209,6 +209,19 @@ class TestEqualReadings:
         assert file.first_row_id == 5
         assert (answer.first_row_id, answer.added_rows, answer.existing_rows, answer.is_data) == (9, 2, 0, True)
 
+    @pytest.mark.parametrize(
+        ("content", "format", "found"),
+        [(1, "PUFFIN", "d"), (1, "PARQUET", "d"), (0, "PARQUET", None), (2, "PARQUET", None)],
+    )
+    def test_the_data_file_of_position_deletes_is_read(self, content: int, format: str, found: str | None) -> None:
+        data = record(*(field(id, str(id), type) for id, type in FILE.items()), field(143, "f", ["null", "string"]))
+        schema = record(field(0, "status", "int"), field(2, "data_file", data))
+        values = number(1) + file_values("p", format, content) + number(1) + text("d")
+
+        [file] = unpack_files(read_manifest(avro(schema, 1, values)))
+
+        assert (file.path, file.deletes_of) == ("p", found)
+
     def test_partition_values_of_every_type_are_read(self, tmp_path: Path) -> None:
         types = [BooleanType(), DateType(), DecimalType(9, 2), DoubleType(), TimestamptzType(), UUIDType()]
         schema = Schema(*(NestedField(id, f"c{id}", type) for id, type in enumerate(types, 1)))

@@ -205,10 +205,8 @@ class TestBounds:
 
 
 def test_a_manifest_of_neither_data_nor_deletes_is_refused() -> None:
-    values = text("p") + b"".join(map(number, (1000, 0, 2, 1, 7, 1, 1, 0, 0, 2, 0, 0)))
-
     with pytest.raises(UnreadableInputError, match=r"an entry of the manifest list has a `content`"):
-        manifests.read_manifest_list(avro(LIST, 1, values))
+        manifests.read_manifest_list(avro(LIST, 1, listed("p", content=2)))
 
 
 class TestAnswers:

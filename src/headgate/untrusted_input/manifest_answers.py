@@ -12,8 +12,8 @@ _MANIFEST: Final = struct.Struct(">Iqq???q?q?q32s")
 existing files (each after a presence flag), identity; the path follows."""
 _FILE: Final = struct.Struct(">IIBB?q?q?qq?32s")
 """Length of both paths, length of the second one, status, content, both sequence numbers and the first row id (each after a
-presence flag), records, whether the file is a deletion vector, identity; the path follows, then the path of the data file of a
-deletion vector."""
+presence flag), records, whether the file has deletes of one data file only, identity; the path follows, then the path of that data
+file."""
 CODES: Final = range(3)
 """The valid values of a status, and of a content."""
 _MALFORMED: Final = "the file could not be read, because its parser returned a malformed result; write the file again with an Iceberg library"
@@ -52,8 +52,8 @@ class FileAnswer:
     file_sequence_number: int | None
     first_row_id: int | None
     """The id of the file's first row, if the manifest itself names it."""
-    vector_of: str | None
-    """The data file of a deletion vector."""
+    deletes_of: str | None
+    """The data file of a deletion vector, or of position deletes that are all of one data file."""
     records: int
     identity: bytes
     """A digest that is equal for files with the same path, partition and statistics, whatever their first row id."""
@@ -80,23 +80,31 @@ def pack_files(files: Iterable[FileAnswer]) -> bytes:
     """Return the files as bytes."""
     packed = bytearray()
     for each in files:
-        path, vector_of = each.path.encode(), (each.vector_of or "").encode()
+        path, deletes_of = each.path.encode(), (each.deletes_of or "").encode()
         optional = _pack_optional(each.sequence_number, each.file_sequence_number, each.first_row_id)
-        lengths = (len(path) + len(vector_of), len(vector_of))
-        head = (*lengths, each.status, each.content, *optional, each.records, each.vector_of is not None, each.identity)
-        packed += _FILE.pack(*head) + path + vector_of
+        lengths = (len(path) + len(deletes_of), len(deletes_of))
+        head = (
+            *lengths,
+            each.status,
+            each.content,
+            *optional,
+            each.records,
+            each.deletes_of is not None,
+            each.identity,
+        )
+        packed += _FILE.pack(*head) + path + deletes_of
     return bytes(packed)
 
 
 def unpack_files(answer: bytes) -> Iterator[FileAnswer]:
     """Yield the files in a parser's result. Raises `UnreadableInputError` if it is malformed."""
     for head, paths in _unpack(_FILE, answer):
-        _, length, status, content, *optional, records, is_vector, identity = head
+        _, length, status, content, *optional, records, has_file, identity = head
         if status not in CODES or content not in CODES or length > len(paths) or records < 0:
             raise UnreadableInputError(_MALFORMED)
-        path, vector_of = _text(paths[: len(paths) - length]), _text(paths[len(paths) - length :])
+        path, deletes_of = _text(paths[: len(paths) - length]), _text(paths[len(paths) - length :])
         numbers = _unpack_optional(optional)
-        yield FileAnswer(path, status, content, *numbers, vector_of if is_vector else None, records, identity)
+        yield FileAnswer(path, status, content, *numbers, deletes_of if has_file else None, records, identity)
 
 
 def _pack_optional(*numbers: int | None) -> Iterator[int]:

@@ -114,7 +114,6 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
         134: content,
         _FIRST_ROW_ID: None,
     }
-    vector_of = file.get(143) if form == "PUFFIN" and content == _POSITION_DELETES else None
     return FileAnswer(
         path=_require_field(file, 100, "file_path"),
         status=status,
@@ -122,7 +121,7 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
         sequence_number=record.get(3),
         file_sequence_number=record.get(4),
         first_row_id=file.get(_FIRST_ROW_ID),
-        vector_of=vector_of,
+        deletes_of=file.get(143) if content == _POSITION_DELETES else None,
         records=_require_field(file, 103, "record_count"),
         identity=_identity(kept),
     )
