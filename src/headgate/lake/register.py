@@ -15,7 +15,7 @@ from headgate.lake.file_parsers import FileParsers
 from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.manifest_row_ids import check_stored_row_ids
 from headgate.lake.manifests import TableFiles
-from headgate.lake.metadata import parse_metadata
+from headgate.lake.metadata import parse_metadata, read_back
 from headgate.lake.metadata_files import LoadedTable, check_size, location_of
 from headgate.lake.metadata_rules import check_column_ids, check_main_branch, check_metadata, check_table_columns
 from headgate.lake.warehouse import Warehouse
@@ -77,7 +77,7 @@ def _checked(
     check_main_branch(metadata)
     check_column_ids(metadata)
     check_table_columns(None, metadata)
-    require_readable(metadata)
+    require_readable(read_back(metadata))
     _check_files(warehouse, metadata, parsers)
     return LoadedTable(Pointer(table, path), metadata)
 

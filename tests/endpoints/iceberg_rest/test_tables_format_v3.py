@@ -260,6 +260,11 @@ MALFORMED: dict[str, list[Document]] = {
         {"action": "set-default-sort-order", "sort-order-id": -1},
     ],
     "a column id twice": [_added(_column("variant", 2)), CURRENT],
+    "a nested column that is no object": [_added(_column({"type": "struct", "fields": ["decimal(9, 2)"]})), CURRENT],
+    "a field of an order that is no object": [{"action": "add-sort-order", "sort-order": {"order-id": 1, "fields": ["a"]}}],
+    "a field of a spec that is no object": [{"action": "add-spec", "spec": {"spec-id": 1, "fields": ["a"]}}],
+    "a snapshot that is no object": [{"action": "add-snapshot", "snapshot": "a"}],
+    "a list as an update": [["add-spec"]],
     "a deeply nested column": [
         {
             "action": "add-schema",
