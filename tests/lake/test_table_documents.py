@@ -66,3 +66,11 @@ def test_a_name_that_occurs_twice_in_metadata_is_refused() -> None:
 
     with pytest.raises(InvalidMetadataError):
         parse_metadata(text.encode())
+
+
+@pytest.mark.parametrize("kind", ["partition-specs", "sort-orders"])
+def test_a_transform_of_several_columns_is_refused(kind: str) -> None:
+    document = changed(TABLE_V3, lambda found: found[kind][-1]["fields"][0].update({"source-ids": [1, 2]}))
+
+    with pytest.raises(InvalidMetadataError, match="several `source-ids`"):
+        _require(document)

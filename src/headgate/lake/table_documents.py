@@ -10,7 +10,7 @@ from pyiceberg.typedef import IcebergBaseModel
 from typing_extensions import override
 
 from headgate.lake.row_lineage import without_row_ids
-from headgate.lake.schema_documents import decode_schema, refuse_encrypted
+from headgate.lake.schema_documents import decode_schema, refuse_encrypted, refuse_several_sources
 from headgate.untrusted_input.json_documents import distinct_members
 
 ROW_LINEAGE: Final = 3
@@ -62,5 +62,9 @@ def _decode(document: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("the metadata has `encryption-keys`, but encrypted tables are not supported")
     schemas, snapshots = document.get("schemas"), document.get("snapshots")
     refuse_encrypted(cast("list[Any]", snapshots) if isinstance(snapshots, list) else ())
+    for key in ("partition-specs", "sort-orders"):
+        found = document.get(key)
+        for each in cast("list[Any]", found) if isinstance(found, list) else ():
+            refuse_several_sources(each)
     decoded = [decode_schema(each) for each in cast("list[Any]", schemas)] if isinstance(schemas, list) else schemas
     return {**document, "schemas": decoded}

@@ -91,6 +91,13 @@ def _snapshot(world: CatalogHarness, name: str, **more: Any) -> Document:
     return {"action": "add-snapshot", "snapshot": {key: value for key, value in made.items() if value is not None}}
 
 
+def _fields(id: str, **more: Any) -> Document:
+    """Return a partition spec or sort order of the first column."""
+    field = {"source-id": 1, "transform": "identity", **more}
+    of = {"order-id": {"direction": "asc", "null-order": "nulls-first"}, "spec-id": {"field-id": 1000, "name": "p"}}
+    return {id: 1, "fields": [{**field, **of[id]}]}
+
+
 def _create(world: CatalogHarness, name: str, schema: Document, **more: Any) -> Any:
     body = {"name": name, "schema": schema, "properties": V3, **more}
     return world.call("POST", "/namespaces/raw/tables", body)
@@ -238,6 +245,10 @@ MALFORMED: dict[str, list[Document]] = {
             "spec": {"spec-id": 1, "fields": [{"source-ids": [1, 2], "field-id": 1000, "name": "p", "transform": "bucket[4]"}]},
         }
     ],
+    "a spec of one column and two": [{"action": "add-spec", "spec": _fields("spec-id", **{"source-ids": [1, 2]})}],
+    "an order of one column and two": [
+        {"action": "add-sort-order", "sort-order": _fields("order-id", **{"source-ids": [1, 2]})}
+    ],
     "a spec of a variant": [
         _added(_column("variant")),
         CURRENT,
@@ -298,6 +309,23 @@ SNAPSHOTS: dict[str, Document] = {
     "the manifests of version 1": {"manifest_list": None, "manifests": ["file:/etc/passwd"]},
     "a sequence number of the future": {"sequence_number": 1 << 40},
 }
+
+
+class TestUnknownMembers:
+    def test_a_member_that_the_specification_does_not_have_is_ignored(self, world: CatalogHarness) -> None:
+        said = {"action": "set-properties", "updates": {"my.note": "1"}, "of-the-future": True}
+
+        assert _commit(world, "new", said).status_code == 200
+
+    @pytest.mark.parametrize(("key", "id"), [("partition-spec", "spec-id"), ("write-order", "order-id")])
+    def test_a_table_with_a_transform_of_two_columns_is_not_created(
+        self, world: CatalogHarness, key: str, id: str
+    ) -> None:
+        refused = _create(world, "several", PLAIN, **{key: _fields(id, **{"source-ids": [1, 2]})})
+        created = _create(world, f"one_{id[0]}", PLAIN, **{key: _fields(id, **{"source-ids": [1]})})
+
+        assert (refused.status_code, "several `source-ids`" in refused.text) == (400, True)
+        assert created.status_code == 200, created.text
 
 
 class TestForgedRowIds:
