@@ -83,6 +83,12 @@ ACCEPTED = {
     "a rewrite of the manifests that loses row ids": Case(
         OLD, [_rewritten("r", FIRST, 20)], {"r": [_existing("b"), _existing("a")]}, 20
     ),
+    "a merged manifest with an id that no file inherits": Case(
+        OLD, [_rewritten("r", 0, 20)], {"r": [_existing("a", 0), _existing("b", 10)]}, 0
+    ),
+    "a manifest that replaces another and inherits the same ids": Case(
+        OLD, [_rewritten("r", 0, 20)], {"r": [_existing("a"), _existing("b")]}, 0
+    ),
     "a deletion vector": Case(OLD, [*OLD, _deletes("v")], {"v": [VECTOR]}, 0),
     "the first commit after the upgrade": Case(
         OF_V2, [listed_manifest("n", FIRST), listed_manifest("m1", FIRST + 10), listed_manifest("m2", FIRST + 20)], ADDED, 30
@@ -102,7 +108,31 @@ REFUSED = {
     "the parent's row ids changed": (Case(OLD, [listed_manifest("m1", 50), OLD[1]]), "another `first_row_id` than"),
     "the parent's rows numbered again": (Case(OLD, [listed_manifest("m1", FIRST), OLD[1]]), "another `first_row_id` than"),
     "the row ids of other rows": (Case(OLD, [listed_manifest("n", 0), *OLD], ADDED), "the row ids of other rows"),
-    "negative row ids": (Case(OLD, [listed_manifest("n", -1), *OLD], ADDED), "the row ids of other rows"),
+    "negative row ids": (Case(OLD, [listed_manifest("n", -1), *OLD], ADDED), "`n` has a `first_row_id` below 0"),
+    "an id of the future that no file inherits": (
+        Case(OLD, [_rewritten("r", 1 << 62, 20)], {"r": [_existing("a", 0), _existing("b", 10)]}),
+        "`r` has a `first_row_id` below 0 or above",
+    ),
+    "existing files that inherit the ids of others": (
+        Case(OLD, [_rewritten("r", 0, 20)], {"r": [_existing("b"), _existing("a")]}, 0),
+        "`r` has the row ids of other rows",
+    ),
+    "an existing file that inherits the ids of a deleted one": (
+        Case(OLD, [_rewritten("r", 0)], {"r": [_existing("a", is_deleted=True), _existing("b")]}, 0),
+        "`r` has the row ids of other rows",
+    ),
+    "an added file that inherits its row ids of before": (
+        Case(OLD, [listed_manifest("n", 0), OLD[1]], {"n": [A]}, 0),
+        "`n` has the row ids of other rows",
+    ),
+    "an existing file twice in one manifest": (
+        Case(OLD, [_rewritten("r", FIRST, 20), OLD[1]], {"r": [_existing("a", 0), _existing("a", 0)]}, 20),
+        "`a` twice",
+    ),
+    "an existing file twice in two manifests": (
+        Case(OLD, [_rewritten("r", 0), _rewritten("q", FIRST), OLD[1]], {"r": [_existing("a")], "q": [_existing("a", 0)]}),
+        "`a` twice",
+    ),
     "one range twice": (
         Case(OLD, [listed_manifest("n", FIRST), listed_manifest("n2", FIRST)], {**ADDED, "n2": [B]}, 20),
         "`n2` has the row ids of other rows",
@@ -121,7 +151,7 @@ REFUSED = {
     ),
     "row ids of the future": (
         Case(OLD, [listed_manifest("n", 1 << 62), *OLD], ADDED),
-        "beyond its `added-rows`",
+        "`n` has a `first_row_id` below 0 or above",
     ),
     "rewritten files beyond the range": (
         Case(OLD, [_rewritten("r", FIRST, 20)], {"r": [_existing("b"), _existing("a")]}, 10),

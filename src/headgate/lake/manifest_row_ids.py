@@ -16,6 +16,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.manifests import ListedFile, TableFiles
+from headgate.lake.readable_schemas import find_repeated
 from headgate.lake.table_documents import ROW_LINEAGE
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
@@ -25,19 +26,22 @@ Manifests = Mapping[str, ManifestAnswer]
 def check_row_ids(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None, version: int) -> None:
     """Raise `InvalidMetadataError` for row ids that a new snapshot of a table of this format version must not have.
 
-    A manifest of the parent keeps its first row id. All other data manifests get consecutive ranges of the snapshot's own
-    row ids, in the order of the list; so do the parent's manifests without ids, from before the upgrade to version 3.
+    A manifest of the parent keeps its first row id, and an existing file of a new manifest may keep its own. All other files get
+    ids of the snapshot's own range, in the order of the list; so do those of the parent from before the upgrade to version 3.
     """
     before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
     past = _PastRowIds(files, before, after)
-    for manifest, found in files.files_by_manifest(each for path, each in after.items() if path not in before):
+    new = [each for path, each in after.items() if path not in before]
+    for manifest, found in files.files_by_manifest(new):
         _check_files(manifest, found, past)
+    _check_repeated(files, new, past)
     if version < ROW_LINEAGE:
         _require_none(after.values(), f"tables of format version {version} have no row ids")
     else:
         _require_none((each for each in after.values() if not each.is_data), "only data manifests have row ids")
-        _check_ranges(files, snapshot, before, after)
+        _check_manifests(before, after, _range_of(snapshot)[1])
+        _check_ranges(snapshot, _assigned_ranges(files, before, after, past))
 
 
 def check_stored_row_ids(files: TableFiles, snapshots: Iterable[Snapshot], next_row_id: int | None) -> None:
@@ -64,9 +68,9 @@ class _PastRowIds:
         self._files = files
         self._replaced = [each for path, each in before.items() if path not in after and each.first_row_id is not None]
 
-    def of(self, path: str) -> AbstractSet[int]:
-        """Return the first row ids of a data file: one, if the parent names the file once."""
-        return self._by_path.get(path, frozenset())
+    def has(self, file: ListedFile, first: int) -> bool:
+        """Whether a file of a new manifest existed before, with this first row id."""
+        return not file.is_added and first in self._by_path.get(file.path, ())
 
     @cached_property
     def _by_path(self) -> Mapping[str, AbstractSet[int]]:
@@ -97,7 +101,7 @@ def _check_files(manifest: ManifestAnswer, files: Iterable[ListedFile], past: _P
     for file in files:
         if file.is_data is not manifest.is_data:
             raise _wrong_file(manifest, "is a data file in a delete manifest, or a delete file in a data manifest")
-        if file.first_row_id is not None and (file.is_added or file.first_row_id not in past.of(file.path)):
+        if file.first_row_id is not None and not past.has(file, file.first_row_id):
             raise _wrong_file(
                 manifest, "has a `first_row_id` that it does not have in the parent snapshot, which only readers assign"
             )
@@ -109,27 +113,59 @@ def _check_files(manifest: ManifestAnswer, files: Iterable[ListedFile], past: _P
         )
 
 
-def _check_ranges(files: TableFiles, snapshot: Snapshot, before: Manifests, after: Manifests) -> None:
-    """Check the first row ids of the data manifests: those of the parent stay, and the others are in the snapshot's range."""
-    following = snapshot.first_row_id or 0
-    end = following + (snapshot.added_rows or 0)
+def _check_manifests(before: Manifests, after: Manifests, end: int) -> None:
+    """Check that every data manifest has a first row id, those of the parent the same as there."""
+    for path, manifest in after.items():
+        first = manifest.first_row_id
+        if manifest.is_data and first is None:
+            raise _wrong_manifest(manifest, "has no `first_row_id` in the manifest list; assign it the next row ids")
+        kept = before[path].first_row_id if path in before else None
+        if kept is not None and first != kept:
+            raise _wrong_manifest(manifest, "has another `first_row_id` than in the parent snapshot; keep that one")
+        if kept is None and first is not None and not 0 <= first <= end:
+            raise _wrong_manifest(
+                manifest,
+                "has a `first_row_id` below 0 or above the row ids of the new snapshot; assign it the next row ids",
+            )
+
+
+def _assigned_ranges(
+    files: TableFiles, before: Manifests, after: Manifests, past: _PastRowIds
+) -> Iterator[tuple[ManifestAnswer, int, int]]:
+    """Yield each range of row ids that the snapshot assigns: its manifest, its first id, and its number of rows."""
     for path, manifest in after.items():
         was = before.get(path)
-        if not manifest.is_data:
-            continue
-        if manifest.first_row_id is None:
-            raise _wrong_manifest(manifest, "has no `first_row_id` in the manifest list; assign it the next row ids")
-        if was is not None and was.first_row_id is not None:
-            if manifest.first_row_id != was.first_row_id:
-                raise _wrong_manifest(manifest, "has another `first_row_id` than in the parent snapshot; keep that one")
-            continue
-        if manifest.first_row_id < following:
+        if was is not None and was.first_row_id is None and was.rows is not None and was.rows >= 0:
+            # Not read, because the first commit after an upgrade names all manifests; it was checked when it was added.
+            yield manifest, manifest.first_row_id or 0, was.rows
+        elif was is None or was.first_row_id is None:
+            for file, first in _row_ids(manifest, files.files((manifest,))):
+                if first is not None and file.first_row_id is None and not past.has(file, first):
+                    yield manifest, first, file.records
+
+
+def _check_repeated(files: TableFiles, new: Iterable[ManifestAnswer], past: _PastRowIds) -> None:
+    """Check that no two entries of the new manifests keep the row ids of one file: all its rows would occur twice."""
+    found = (each for manifest, listed in files.files_by_manifest(new) for each in _row_ids(manifest, listed))
+    live = ((file, first) for file, first in found if first is not None and not file.is_deleted)
+    repeated = find_repeated((file.path, first) for file, first in live if past.has(file, first))
+    if repeated is not None:
+        raise InvalidMetadataError(
+            f"the new manifests name the existing data file `{repeated[0].rpartition('/')[2]}` twice; name each file once"
+        )
+
+
+def _check_ranges(snapshot: Snapshot, assigned: Iterable[tuple[ManifestAnswer, int, int]]) -> None:
+    """Check that the ranges are consecutive, and inside that of the snapshot."""
+    following, end = _range_of(snapshot)
+    for manifest, first, rows in assigned:
+        if first < following:
             raise _wrong_manifest(
                 manifest,
                 "has the row ids of other rows; assign it a `first_row_id` after those of the manifests before it, from the "
                 "snapshot's `first-row-id` on",
             )
-        following = manifest.first_row_id + _count_assigned(files, manifest, was)
+        following = first + rows
     if following > end:
         raise InvalidMetadataError(
             f"the manifests of the new snapshot {snapshot.snapshot_id} assign row ids beyond its `added-rows`; let `added-rows` "
@@ -137,15 +173,10 @@ def _check_ranges(files: TableFiles, snapshot: Snapshot, before: Manifests, afte
         )
 
 
-def _count_assigned(files: TableFiles, manifest: ManifestAnswer, was: ManifestAnswer | None) -> int:
-    """Return the number of rows that inherit row ids from the manifest, which had none in the parent snapshot.
-
-    The parent's own manifests are not read: the first commit after an upgrade names all of them.
-    """
-    if was is not None and was.rows is not None and was.rows >= 0:
-        return was.rows
-    inheriting = (each for each in files.files((manifest,)) if not each.is_deleted and each.first_row_id is None)
-    return sum(each.records for each in inheriting)
+def _range_of(snapshot: Snapshot) -> tuple[int, int]:
+    """Return the first row id that a new snapshot assigns, and the one after its last."""
+    first = snapshot.first_row_id or 0
+    return first, first + (snapshot.added_rows or 0)
 
 
 def _require_none(manifests: Iterable[ManifestAnswer], reason: str) -> None:
