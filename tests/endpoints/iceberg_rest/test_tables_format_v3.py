@@ -216,7 +216,7 @@ class TestWorkingWithVersion3:
         emptied = {"action": "remove-snapshot-ref", "ref-name": "main"}
 
         for default in (2, None):
-            changed = _added(_column("int", **{"initial-default": default}))
+            changed = _added({**_column("int"), "initial-default": default})
             assert _commit(world, "replaced", changed, CURRENT).status_code == 403
             assert _commit(world, "replaced", emptied, changed, CURRENT).status_code == 200
             back = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch"}
@@ -232,7 +232,7 @@ class TestWorkingWithVersion3:
 
 
 UPGRADE = {"action": "upgrade-format-version"}
-MALFORMED: dict[str, list[Document]] = {
+MALFORMED: dict[str, list[Any]] = {
     "a downgrade": [{**UPGRADE, "format-version": 2}],
     "a version of the future": [{**UPGRADE, "format-version": 4}],
     "a version as text": [{**UPGRADE, "format-version": "three"}],
