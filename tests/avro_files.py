@@ -49,9 +49,9 @@ LIST = record(
 """The schema of a manifest list with every field that Iceberg requires: a reader without limits reads the rows too."""
 
 
-def listed(path: str, spec: int = 0) -> bytes:
-    """Encode the record of one manifest in a manifest list of this schema."""
-    return text(path) + b"".join(map(number, (1000, spec, 0, 1, 7, 1, 0, 0, 0, 0, 0, 0)))
+def listed(path: str, spec: int = 0, content: int = 0) -> bytes:
+    """Encode the record of one manifest in a manifest list of this schema; the manifest adds one file of two rows."""
+    return text(path) + b"".join(map(number, (1000, spec, content, 1, 7, 1, 1, 0, 0, 2, 0, 0)))
 
 
 FILE = {134: "int", 100: "string", 101: "string", 102: record(), 103: "long", 104: "long"}
@@ -62,9 +62,9 @@ ENTRY = record(
 """The schema of a manifest with such data files."""
 
 
-def file_values(path: str, format: str = "PARQUET") -> bytes:
-    """Encode a data file with these fields."""
-    return number(0) + text(path) + text(format) + number(2) + number(900)
+def file_values(path: str, format: str = "PARQUET", content: int = 0) -> bytes:
+    """Encode a file with these fields."""
+    return number(content) + text(path) + text(format) + number(2) + number(900)
 
 
 def header(schema: Any, codec: str | None = "null", more: Mapping[str, str] | None = None) -> bytes:

@@ -147,6 +147,50 @@ def test_row_ids_survive_deletes_updates_merges_and_maintenance(spark: SparkSess
     assert _rows(spark, "SELECT * FROM lake.raw.rows.delete_files") == []
 
 
+def test_rows_of_branches_published_changes_and_merged_manifests_have_row_ids_of_their_own(spark: SparkSession) -> None:
+    spark.sql(f"CREATE TABLE lake.raw.branched {V3} AS SELECT /*+ COALESCE(1) */ id FROM range(3)")
+    for statement in (
+        "ALTER TABLE lake.raw.branched CREATE BRANCH beside",
+        "INSERT INTO lake.raw.branched.branch_beside VALUES (10), (11)",
+        "INSERT INTO lake.raw.branched VALUES (20)",
+    ):
+        spark.sql(statement).collect()
+    head = _rows(spark, "SELECT snapshot_id FROM lake.raw.branched.refs WHERE name = 'beside'")[0][0]
+    for statement in (
+        f"CALL lake.system.cherrypick_snapshot('raw.branched', {head})",
+        "DELETE FROM lake.raw.branched WHERE id = 20",
+        "INSERT OVERWRITE lake.raw.branched SELECT id FROM lake.raw.branched WHERE id <> 11",
+        "CALL lake.system.rewrite_manifests('raw.branched')",
+        "INSERT INTO lake.raw.branched VALUES (30)",
+    ):
+        spark.sql(statement).collect()
+
+    rows = _rows(spark, "SELECT id, _row_id FROM lake.raw.branched ORDER BY id")
+    assert [each[0] for each in rows] == [0, 1, 2, 10, 30]
+    assert len({each[1] for each in rows}) == 5
+
+
+@pytest.mark.parametrize("first", ["DELETE", "REWRITE", "OVERWRITE"])
+def test_any_first_commit_after_the_upgrade_assigns_row_ids(spark: SparkSession, first: str) -> None:
+    name = f"lake.raw.first_{first.lower()}"
+    spark.sql(f"CREATE TABLE {name} (id INT) TBLPROPERTIES ({MERGE_ON_READ})")
+    for values in ("(1), (2)", "(3)"):
+        spark.sql(f"INSERT INTO {name} VALUES {values}")
+    spark.sql(f"DELETE FROM {name} WHERE id = 1")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('format-version' = '3')")
+
+    statements = {
+        "DELETE": f"DELETE FROM {name} WHERE id = 3",
+        "REWRITE": f"CALL lake.system.rewrite_manifests('{name.removeprefix('lake.')}')",
+        "OVERWRITE": f"INSERT OVERWRITE {name} VALUES (2), (4)",
+    }
+    spark.sql(statements[first]).collect()
+
+    ids = [each[0] for each in _rows(spark, f"SELECT _row_id FROM {name}")]
+    assert None not in ids
+    assert len({*ids}) == len(ids) > 0
+
+
 def test_a_table_is_upgraded_and_its_past_stays_readable(spark: SparkSession) -> None:
     spark.sql(f"CREATE TABLE lake.raw.grown (id INT) TBLPROPERTIES ({MERGE_ON_READ})")
     spark.sql("INSERT INTO lake.raw.grown SELECT /*+ COALESCE(1) */ id FROM range(4)")

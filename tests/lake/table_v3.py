@@ -137,6 +137,7 @@ def _order(column_name: str) -> Change:
 READABLE: Final[dict[str, Change]] = {
     "as it is": lambda document: document,
     "snapshots of before the upgrade": snapshot(first_row_id=None, added_rows=None),
+    "rows without a first row id": snapshot(first_row_id=None),
     "partitioned by nanoseconds": _spec("new timestamp_ns"),
     **{f"default {type} {value!r}": column(type, **{"initial-default": value}) for type, values in DEFAULTS.items() for value in values},
     **{f"no default {type}": column(type, **{"initial-default": None}) for type in NEW_TYPES},

@@ -211,6 +211,11 @@ UNREADABLE_TABLES: Final[dict[str, tuple[Change, str]]] = {
         lambda m: m.update({"last-sequence-number": 1}),
         "above the table's `last-sequence-number`",
     ),
+    "a first row id below 0": (
+        lambda m: m["snapshots"][0].update({"first-row-id": -1, "added-rows": 5}),
+        "has one below 0",
+    ),
+    "added rows below 0": (lambda m: m["snapshots"][0].update({"added-rows": -1}), "has one below 0"),
     "a number in a summary": (_summary(5), "`said` in the summary"),
     "nothing in a summary": (_summary(None), "`said` in the summary"),
     "an object in a summary": (_summary({"a": "b"}), "`said` in the summary"),
@@ -255,6 +260,8 @@ READABLE_TABLES: Final[dict[str, Change]] = {
     "log times that differ by a minute": _earlier("snapshot-log", 60_000),
     "a tag as main": lambda m: m["refs"].update({"main": {"snapshot-id": 2, "type": "tag"}}),
     "statistics twice": _again("statistics"),
+    "added rows in version 2": lambda m: m["snapshots"][0].update({"added-rows": 5}),
+    "row ids in version 2": lambda m: m["snapshots"][0].update({"first-row-id": 3, "added-rows": 5}),
 }
 
 UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {

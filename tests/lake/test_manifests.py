@@ -21,6 +21,7 @@ from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.pool import Charge
 from tests.avro_files import (
     ENTRY,
+    FILE,
     LIST,
     avro,
     block,
@@ -127,6 +128,22 @@ def test_a_snapshot_with_an_unknown_schema_id_is_refused(table: Table) -> None:
     status, message = table.refusal(path, {"schema-id": 5, "snapshot-id": 8, "sequence-number": 2})
 
     assert (status, "the `schema-id` 5" in message) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("place", "status"), [("{}/data/a.parquet", 200), ("{}/../other/data/a.parquet", 403), ("file:/etc/passwd", 403)]
+)
+def test_position_deletes_of_a_data_file_outside_the_table_are_refused(table: Table, place: str, status: int) -> None:
+    file = record(
+        *(field(id, str(id), type) for id, type in FILE.items()), field(143, "referenced_data_file", "string")
+    )
+    schema = record(field(0, "status", "int"), field(2, "data_file", file))
+    values = file_values(f"{table.location}/data/d.parquet", content=1) + text(place.format(table.location))
+    manifest = table.put("metadata/m.avro", avro(schema, 1, number(1) + values))
+
+    answer = table.commit(table.put("metadata/list.avro", avro(LIST, 1, listed(manifest, content=1))))
+
+    assert answer.status_code == status, answer.text
 
 
 class TestPlaces:

@@ -25,6 +25,10 @@ UNREADABLE: dict[str, tuple[Change, int, str]] = {
     "a schema twice": (lambda m: m["schemas"].append(m["schemas"][0]), 400, "two schemas have the same id"),
     "a snapshot with the id that means none": (lambda m: m["snapshots"][0].update({"snapshot-id": -1}), 400, "names a snapshot"),
     "a main branch that is a tag": (lambda m: m["refs"]["main"].update({"type": "tag"}), 403, "cannot be a tag"),
+    "a field that is no object": (lambda m: m["schemas"][0]["fields"].append({"id": 2, "name": "s", "required": False, "type": {"type": "struct", "fields": ["decimal(9, 2)"]}}), 400, "the table metadata is not valid: a value has"),
+    "an order of a text": (lambda m: m["sort-orders"].append({"order-id": 1, "fields": ["a"]}), 400, "the table metadata is not valid: a value has"),
+    "a last column id below a column": (lambda m: m.update({"last-column-id": 0}), 400, "above the table's `last-column-id`"),
+    "a former column above the last column id": (lambda m: m["schemas"].append({**m["schemas"][0], "schema-id": 7, "fields": [{"id": 2, "name": "m", "type": "long", "required": False}]}), 400, "above the table's `last-column-id`"),
     "a default": (lambda m: m["schemas"][0]["fields"][0].update({"write-default": "abc"}), 403, "cannot have a default"),
 }  # fmt: skip
 

@@ -1,56 +1,35 @@
 """The effect of a snapshot with deletion vectors and row ids, by its files alone."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
 
 import pytest
 from pyiceberg.table.snapshots import Snapshot
 
-from headgate.lake.manifests import ListedFile, TableFiles
+from headgate.lake.manifests import ListedFile
 from headgate.lake.snapshot_diff import RowEffect, row_effect
-from headgate.untrusted_input.manifest_answers import ManifestAnswer
+from tests.lake.listed_files import ListedFiles, listed_file, listed_manifest
 
 
-def _file(path: str, identity: str, *, records: int, is_data: bool = True, vector_of: str | None = None) -> ListedFile:
+def _file(path: str, identity: str, *, records: int, is_data: bool = True, deletes_of: str | None = None) -> ListedFile:
     whole = (0, 1, 1, identity.encode())
-    return ListedFile(path, is_data=is_data, is_deleted=False, identity=whole, vector_of=vector_of, records=records)
+    return listed_file(path, is_data=is_data, identity=whole, deletes_of=deletes_of, records=records)
 
 
 def _vector(of: str | None, records: int, name: str = "old") -> ListedFile:
-    return _file("vectors.puffin", f"{of} {records} {name}", records=records, is_data=False, vector_of=of)
+    return _file("vectors.puffin", f"{of} {records} {name}", records=records, is_data=False, deletes_of=of)
 
 
 DATA, OTHER = (_file(name, name, records=10) for name in ("data-1", "data-2"))
 PARENT, CHILD = (Snapshot(**{"snapshot-id": id, "manifest-list": f"list-{id}"}) for id in (1, 2))
 
 
-def _manifest(path: str, first_row_id: int | None = None, identity: bytes = b"same") -> ManifestAnswer:
-    return ManifestAnswer(path, 0, 1, is_encrypted=False, first_row_id=first_row_id, identity=identity)
-
-
-class _Files:
-    """The files of the two snapshots, by manifest."""
-
-    def __init__(
-        self, lists: Mapping[str, Sequence[ManifestAnswer]], files: Mapping[str, Sequence[ListedFile]]
-    ) -> None:
-        self._lists = lists
-        self._files = files
-
-    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
-        return {each.path: each for each in self._lists[snapshot.manifest_list]}
-
-    def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
-        for each in manifests:
-            yield from self._files[each.path]
-
-
 def _effect(before: Sequence[ListedFile], after: Sequence[ListedFile], *, guarded: bool = True) -> RowEffect:
     """Return the effect of replacing the files `before` by the files `after`."""
-    files = _Files(
-        {"list-1": [_manifest("before")], "list-2": [_manifest("after")]}, {"before": before, "after": after}
+    files = ListedFiles(
+        {"list-1": [listed_manifest("before")], "list-2": [listed_manifest("after")]},
+        {"before": before, "after": after},
     )
-    return row_effect(cast(TableFiles, cast(Any, files)), CHILD, PARENT, guarded=guarded)
+    return row_effect(files.as_table_files(), CHILD, PARENT, guarded=guarded)
 
 
 @pytest.mark.parametrize("records", [2, 3])
@@ -74,6 +53,18 @@ def test_a_vector_that_replaces_a_smaller_one_of_its_data_file_only_removes_rows
 )
 def test_a_removed_vector_brings_rows_back(after: list[ListedFile]) -> None:
     assert _effect([DATA, OTHER, _vector("data-1", 2)], after).adds
+
+
+def test_a_vector_that_replaces_the_position_deletes_of_its_data_file_only_removes_rows() -> None:
+    deletes = [
+        _file(f"deletes-{each}.parquet", f"deletes {each}", records=each, is_data=False, deletes_of="data-1")
+        for each in (2, 3)
+    ]
+
+    effect = _effect([DATA, OTHER, *deletes], [DATA, OTHER, _vector("data-1", 5)])
+
+    assert (effect.adds, effect.removes) == (False, True)
+    assert _effect([DATA, OTHER, *deletes], [DATA, OTHER, _vector("data-1", 2)]).adds
 
 
 def test_a_vector_of_any_other_client_may_bring_rows_back() -> None:
@@ -103,6 +94,7 @@ def test_a_removed_delete_file_that_is_no_vector_brings_rows_back() -> None:
     ],
 )
 def test_the_rows_of_a_manifest_get_ids_once(before: int | None, after: int | None, effect: RowEffect) -> None:
-    files = _Files({"list-1": [_manifest("m", before)], "list-2": [_manifest("m", after)]}, {"m": [DATA]})
+    lists = {"list-1": [listed_manifest("m", before)], "list-2": [listed_manifest("m", after)]}
+    files = ListedFiles(lists, {"m": [DATA]}).as_table_files()
 
-    assert row_effect(cast(TableFiles, cast(Any, files)), CHILD, PARENT, guarded=False) == effect
+    assert row_effect(files, CHILD, PARENT, guarded=False) == effect

@@ -3,10 +3,11 @@
 import json
 
 import pytest
+from pyiceberg.table.update import UpgradeFormatVersionUpdate
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.java_metadata_rules import require_readable
-from headgate.lake.metadata import parse_metadata
+from headgate.lake.metadata import build_updated_metadata, parse_metadata
 from tests.lake.table_v3 import READABLE, TABLE_V3, UNREADABLE
 from tests.lake.test_java_metadata_rules import TABLE, Document, changed
 
@@ -43,9 +44,14 @@ def test_a_malformed_table_of_version_3_is_refused(case: str) -> None:
         _require(changed(TABLE_V3, UNREADABLE[case]))
 
 
-def test_row_ids_are_refused_in_a_table_of_version_2() -> None:
-    with pytest.raises(InvalidMetadataError, match="do not have"):
-        _require(changed(TABLE, lambda document: document["snapshots"][1].update({"first-row-id": 0, "added-rows": 1})))
+def test_a_table_of_version_2_with_row_ids_in_its_history_is_upgraded_without_them() -> None:
+    document = changed(TABLE, lambda found: found["snapshots"][1].update({"first-row-id": 3, "added-rows": 5}))
+    former = parse_metadata(json.dumps(document).encode())
+    upgrade = UpgradeFormatVersionUpdate.model_validate({"format-version": 3})
+
+    upgraded = build_updated_metadata(former, None, [upgrade])
+
+    assert [(each.first_row_id, each.added_rows) for each in upgraded.snapshots] == [(None, None)] * 2
 
 
 def test_a_type_of_version_3_is_refused_in_a_table_of_version_2() -> None:
@@ -60,3 +66,11 @@ def test_a_name_that_occurs_twice_in_metadata_is_refused() -> None:
 
     with pytest.raises(InvalidMetadataError):
         parse_metadata(text.encode())
+
+
+@pytest.mark.parametrize("kind", ["partition-specs", "sort-orders"])
+def test_a_transform_of_several_columns_is_refused(kind: str) -> None:
+    document = changed(TABLE_V3, lambda found: found[kind][-1]["fields"][0].update({"source-ids": [1, 2]}))
+
+    with pytest.raises(InvalidMetadataError, match="several `source-ids`"):
+        _require(document)

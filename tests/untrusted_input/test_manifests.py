@@ -197,13 +197,30 @@ class TestEqualReadings:
         schema = record(field(0, "status", "int"), field(2, "data_file", data))
         values = file_values("p") + b"".join(number(1) + number(each) for each in (5, 6, 7))
 
-        [found] = read_records(avro(schema, 1, number(1) + values), MANIFEST)
-        [first] = read_records(
-            avro(record(*LIST["fields"], *_optional(520)), 1, listed("p") + number(1) + number(9)), MANIFEST_LIST
-        )
+        manifest = avro(schema, 1, number(1) + values)
+        manifest_list = avro(record(*LIST["fields"], *_optional(520)), 1, listed("p") + number(1) + number(9))
+        [found] = read_records(manifest, MANIFEST)
+        [first] = read_records(manifest_list, MANIFEST_LIST)
+        [file] = unpack_files(read_manifest(manifest))
+        [answer] = unpack_manifests(manifests.read_manifest_list(manifest_list))
 
         assert {id: found[2][id] for id in (142, 144, 145)} == {142: 5, 144: 6, 145: 7}
         assert first[520] == 9
+        assert file.first_row_id == 5
+        assert (answer.first_row_id, answer.added_rows, answer.existing_rows, answer.is_data) == (9, 2, 0, True)
+
+    @pytest.mark.parametrize(
+        ("content", "format", "found"),
+        [(1, "PUFFIN", "d"), (1, "PARQUET", "d"), (0, "PARQUET", None), (2, "PARQUET", None)],
+    )
+    def test_the_data_file_of_position_deletes_is_read(self, content: int, format: str, found: str | None) -> None:
+        data = record(*(field(id, str(id), type) for id, type in FILE.items()), field(143, "f", ["null", "string"]))
+        schema = record(field(0, "status", "int"), field(2, "data_file", data))
+        values = number(1) + file_values("p", format, content) + number(1) + text("d")
+
+        [file] = unpack_files(read_manifest(avro(schema, 1, values)))
+
+        assert (file.path, file.deletes_of) == ("p", found)
 
     def test_partition_values_of_every_type_are_read(self, tmp_path: Path) -> None:
         types = [BooleanType(), DateType(), DecimalType(9, 2), DoubleType(), TimestamptzType(), UUIDType()]
@@ -260,6 +277,8 @@ def same_list_as_pyiceberg(path: str) -> None:
         (each[500], each[502], each[515]) for each in theirs
     ]
     assert [each.is_encrypted for each in answers] == [bool(each[519]) for each in theirs]
+    assert [each.is_data for each in answers] == [each[517] == ManifestContent.DATA for each in theirs]
+    assert [(each.added_rows, each.existing_rows) for each in answers] == [(each[512], each[513]) for each in theirs]
 
 
 def _of_version_1(entry: ManifestEntry) -> ManifestEntry:

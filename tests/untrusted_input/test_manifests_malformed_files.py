@@ -204,6 +204,11 @@ class TestBounds:
             manifests.read_manifest_list(avro(LIST, 3, BLOCK * 3))
 
 
+def test_a_manifest_of_neither_data_nor_deletes_is_refused() -> None:
+    with pytest.raises(UnreadableInputError, match=r"an entry of the manifest list has a `content`"):
+        manifests.read_manifest_list(avro(LIST, 1, listed("p", content=2)))
+
+
 class TestAnswers:
     """The process that reads a parser's answer does not trust it."""
 

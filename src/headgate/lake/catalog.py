@@ -5,11 +5,12 @@ names it, so every file written by this module is either pointed to or deleted.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
 
 from headgate.control.kernel.idempotency import IdempotencyKey
@@ -22,6 +23,7 @@ from headgate.lake.commit_stats import commit_stats
 from headgate.lake.errors import ConflictError, InvalidMetadataError, LakeError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.maintenance import is_maintenance
+from headgate.lake.manifest_row_ids import check_row_ids
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, build_updated_metadata, check_requirements, new_metadata, parse_metadata
 from headgate.lake.metadata_files import LoadedTable, MetadataFile, MetadataFiles
@@ -97,7 +99,7 @@ class TableCatalog:
         staged = self._require_staged(owner, database, name, updates)
         metadata = build_updated_metadata(None, None, updates)
         check_changed_metadata(None, metadata, staged.table, staged.location)
-        self._check_files(metadata, updates)
+        self._check_files((), metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
         return self._write(metadata, None)
 
@@ -147,7 +149,7 @@ class TableCatalog:
         path = base.pointer.metadata_location
         metadata = build_updated_metadata(base.metadata, path, updates)
         check_changed_metadata(base.metadata, metadata, base.pointer.table, base.metadata.location)
-        files = self._check_files(base.metadata, updates)
+        files = self._check_files(base.metadata.snapshots, metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
         needs = required_actions(base.metadata, metadata, updates, files, guarded=guarded)
         return CheckedCommit(
@@ -246,15 +248,22 @@ class TableCatalog:
         except LakeError:
             return False
 
-    def _check_files(self, base: TableMetadata, updates: Sequence[TableUpdate]) -> TableFiles:
-        """Raise `RuleError` if a snapshot that the updates add has a file outside the table's location."""
-        files = TableFiles(self._warehouse, base.location, self._parsers())
-        known = {each.snapshot_id: each for each in base.snapshots}
+    def _check_files(
+        self, before: Iterable[Snapshot], metadata: TableMetadata, updates: Sequence[TableUpdate]
+    ) -> TableFiles:
+        """Raise `RuleError` or `InvalidMetadataError` for a snapshot that the updates add and whose manifests are not allowed.
+
+        A parent counts only if it was checked before: a snapshot may name itself or a later one.
+        """
+        files = TableFiles(self._warehouse, metadata.location, self._parsers())
+        checked = {each.snapshot_id: each for each in before}
         for update in updates:
             if isinstance(update, AddSnapshotUpdate):
                 parent_id = update.snapshot.parent_snapshot_id
-                parent = None if parent_id is None else known.get(parent_id)
+                parent = None if parent_id is None else checked.get(parent_id)
                 files.check(update.snapshot, files.manifests(parent) if parent else {})
+                check_row_ids(files, update.snapshot, parent, metadata.format_version)
+                checked[update.snapshot.snapshot_id] = update.snapshot
         return files
 
     def _list_files(self, loaded: LoadedTable) -> Iterator[str]:

@@ -29,11 +29,14 @@ class ListedFile:
 
     path: str
     is_data: bool
+    is_added: bool
     is_deleted: bool
     identity: FileIdentity
-    vector_of: str | None
-    """The data file of a deletion vector."""
+    deletes_of: str | None
+    """The data file of a deletion vector, or of position deletes that are all of one data file."""
     records: int
+    first_row_id: int | None
+    """The id of the file's first row, if the manifest itself names it; otherwise the manifest's first row id decides."""
 
 
 class TableFiles:
@@ -61,16 +64,23 @@ class TableFiles:
 
     def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
         """Yield all files of the manifests, including deleted ones."""
+        for _, files in self.files_by_manifest(manifests):
+            yield from files
+
+    def files_by_manifest(
+        self, manifests: Iterable[ManifestAnswer]
+    ) -> Iterator[tuple[ManifestAnswer, Sequence[ListedFile]]]:
+        """Yield each manifest with its files in their order, including deleted ones."""
         named = tuple(manifests)
         for batch in self._batches(dict.fromkeys(each for each in named if each not in self._read)):
             answers = self._parsers.read_manifests(tuple(batch.values()))
             for manifest, files in zip(batch, answers, strict=True):
                 self._read[manifest] = [_build_listed_file(manifest, each) for each in files]
         for manifest in named:
-            yield from self._read[manifest]
+            yield manifest, self._read[manifest]
 
     def check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
-        """Raise `RuleError` if a manifest, data or delete file of the snapshot is outside its place.
+        """Raise `RuleError` if a manifest, data or delete file of the snapshot, or the data file of its deletes, is outside its place.
 
         Files of deleted entries count: expiring snapshots deletes those files, and change feeds read them. The manifests in
         `known` were checked when they were added. Raises `InvalidMetadataError` for a missing manifest.
@@ -96,7 +106,9 @@ class TableFiles:
                     "a manifest of the table is encrypted, and encrypted manifests are not supported; write it without encryption"
                 )
         for file in self.files(manifest for path, manifest in listed.items() if path not in known):
-            self._warehouse.check(self._location, file.path)
+            for each in (file.path, file.deletes_of):
+                if each is not None:
+                    self._warehouse.check(self._location, each)
 
     def list_named_files(self, snapshots: Iterable[Snapshot]) -> Iterator[str]:
         """Yield every file that the snapshots name, some more than once; each list comes after the files in it."""
@@ -138,5 +150,7 @@ def _build_listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile
     sequence = inherited if file.sequence_number is None else file.sequence_number
     own = inherited if file.file_sequence_number is None else file.file_sequence_number
     identity = (manifest.partition_spec_id, sequence, own, file.identity)
-    is_data, is_deleted = file.content == _DATA, file.status == _DELETED
-    return ListedFile(file.path, is_data, is_deleted, identity, file.vector_of, file.records)
+    is_data, is_added, is_deleted = file.content == _DATA, file.status == _ADDED, file.status == _DELETED
+    return ListedFile(
+        file.path, is_data, is_added, is_deleted, identity, file.deletes_of, file.records, file.first_row_id
+    )

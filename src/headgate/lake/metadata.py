@@ -77,7 +77,7 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
         ),
     )
     is_latest = version == ROW_LINEAGE
-    made = _read_back(restore_defaults(convert_metadata(created, ROW_LINEAGE), new.schema) if is_latest else created)
+    made = read_back(restore_defaults(convert_metadata(created, ROW_LINEAGE), new.schema) if is_latest else created)
     require_readable(made)
     check_metadata_growth(None, made)
     check_column_names((), made.schemas)
@@ -107,7 +107,7 @@ def build_updated_metadata(
     if next_row_id is not None:
         changed = changed.model_copy(update={"next_row_id": next_row_id})
     check_column_types(base.schemas if base else (), changed.schemas, changed.format_version)
-    read = _read_back(in_order(base, changed))
+    read = read_back(in_order(base, changed))
     require_readable(read)
     check_column_names(base.schemas if base else (), read.schemas)
     return read
@@ -125,6 +125,11 @@ def check_requirements(requirements: Sequence[TableRequirement], base: TableMeta
 def parse_metadata(content: bytes) -> TableMetadata:
     """Return the metadata in the content of a file. Raises `InvalidMetadataError`."""
     return require_valid("table", lambda: parse_table_document(content.decode()))
+
+
+def read_back(metadata: TableMetadata) -> TableMetadata:
+    """Return the metadata as it is read from its file: a metadata file that could not be read back would lose the table."""
+    return require_valid("table", lambda: parse_table_document(_text(metadata)))
 
 
 def next_path(location: str, base_path: str | None, name: str) -> str:
@@ -172,11 +177,6 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
                 )
             last = max(last, number)
     return last
-
-
-def _read_back(metadata: TableMetadata) -> TableMetadata:
-    """Return the metadata as it is read from its file: a metadata file that could not be read back would lose the table."""
-    return require_valid("table", lambda: parse_table_document(_text(metadata)))
 
 
 def _text(metadata: TableMetadata) -> str:

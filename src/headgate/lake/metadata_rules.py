@@ -9,8 +9,10 @@ from pyiceberg.types import DecimalType, IcebergType
 
 from headgate.control.catalog.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
+from headgate.lake.commit_privileges import is_replacement
 from headgate.lake.containment import is_inside
 from headgate.lake.errors import InvalidMetadataError, RuleError
+from headgate.lake.initial_defaults import check_initial_defaults
 from headgate.lake.table_documents import FORMAT_VERSIONS, ROW_LINEAGE
 
 LONGEST_NAME = 1000
@@ -80,24 +82,12 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
             )
 
 
-def check_initial_defaults(base: TableMetadata | None, metadata: TableMetadata) -> None:
-    """Raise `RuleError` for an initial default of a column that exists already: it would change values of existing rows."""
-    was, last = (base.schemas, base.last_column_id) if base else ([], 0)
-    new = _new_schemas(was, metadata.schemas)
-    known = set(_initial_defaults(was)) if new else set[tuple[int, str]]()
-    for id, default in _initial_defaults(new):
-        if id <= last and (id, default) not in known:
-            raise RuleError(
-                f"the `initial-default` of the column with the id {id} cannot be set or changed, because it is the value of existing rows; set the `write-default` instead"
-            )
-
-
 def check_table_columns(base: TableMetadata | None, metadata: TableMetadata) -> None:
     """Raise `RuleError` for a column with a new default or type that the table's format version does not support."""
     was, version = base.schemas if base else (), metadata.format_version
     if version < ROW_LINEAGE:
         check_defaults(was, metadata.schemas)
-    else:
+    elif base is not None and not is_replacement(base, metadata):
         check_initial_defaults(base, metadata)
     check_column_types(was, metadata.schemas, version)
 
@@ -170,6 +160,15 @@ def check_changed_metadata(
     check_main_branch(metadata)
 
 
+def check_column_ids(metadata: TableMetadata) -> None:
+    """Raise `InvalidMetadataError` for a column with an id above the table's last one: a later column would get its id again."""
+    highest = max(each.highest_field_id for each in metadata.schemas)
+    if highest > metadata.last_column_id:
+        raise InvalidMetadataError(
+            f"a schema of the table has a column with the id {highest}, which is above the table's `last-column-id`; write the highest id of all columns as `last-column-id`"
+        )
+
+
 def check_main_branch(metadata: TableMetadata) -> None:
     """Raise `RuleError` if the main branch is a tag: no engine could write to the table."""
     main = metadata.refs.get(MAIN_BRANCH)
@@ -231,11 +230,3 @@ def _defaults(schemas: Iterable[Schema]) -> Iterator[tuple[str, str]]:
         for field in index_by_id(schema).values():
             if field.initial_default is not None or field.write_default is not None:
                 yield field.name, repr((field.field_id, field.initial_default, field.write_default))
-
-
-def _initial_defaults(schemas: Iterable[Schema]) -> Iterator[tuple[int, str]]:
-    """Yield the id of each column that has an initial default, at any depth, with the default as a text."""
-    for schema in schemas:
-        for field in index_by_id(schema).values():
-            if field.initial_default is not None:
-                yield field.field_id, repr(field.initial_default)

@@ -13,10 +13,11 @@ from headgate.lake.containment import overlap, place_of
 from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.java_metadata_rules import require_readable
+from headgate.lake.manifest_row_ids import check_stored_row_ids
 from headgate.lake.manifests import TableFiles
-from headgate.lake.metadata import parse_metadata
+from headgate.lake.metadata import parse_metadata, read_back
 from headgate.lake.metadata_files import LoadedTable, check_size, location_of
-from headgate.lake.metadata_rules import check_main_branch, check_metadata, check_table_columns
+from headgate.lake.metadata_rules import check_column_ids, check_main_branch, check_metadata, check_table_columns
 from headgate.lake.warehouse import Warehouse
 
 
@@ -74,8 +75,9 @@ def _checked(
     table = expected or ResourceId(str(metadata.table_uuid))
     check_metadata(metadata, table, location)
     check_main_branch(metadata)
+    check_column_ids(metadata)
     check_table_columns(None, metadata)
-    require_readable(metadata)
+    require_readable(read_back(metadata))
     _check_files(warehouse, metadata, parsers)
     return LoadedTable(Pointer(table, path), metadata)
 
@@ -88,3 +90,4 @@ def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FilePar
                 "a snapshot of the table has no manifest list; expire that snapshot, or rewrite the table's manifests first"
             )
         files.check(snapshot, {})
+    check_stored_row_ids(files, metadata.snapshots, getattr(metadata, "next_row_id", None))

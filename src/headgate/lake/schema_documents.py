@@ -1,10 +1,16 @@
-"""Schemas in JSON documents: types that PyIceberg cannot read are parsed, and defaults checked, before PyIceberg reads the rest."""
+"""Schemas in JSON documents: types that PyIceberg cannot read are parsed, and defaults checked, before PyIceberg reads the rest.
+
+Members of a document that Iceberg's specification does not have are ignored, as Iceberg's Java library ignores them: later
+versions add optional ones. A member that states an unsupported feature is refused: without it, the rest has another meaning.
+"""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, cast
 
 from pydantic import BeforeValidator
+from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table.sorting import SortOrder
 from pyiceberg.table.update import TableUpdate
 from pyiceberg.types import IcebergType, PrimitiveType
 
@@ -34,7 +40,8 @@ def decode_schema(document: Any, depth: int = 0) -> Any:
 def decode_update(document: Any) -> Any:
     """Return the JSON document of an update of a table for PyIceberg's model.
 
-    Raises `ValueError` for a schema that is not valid, and for a snapshot that is encrypted: PyIceberg would leave the key out.
+    Raises `ValueError` for a schema that is not valid, and for a member that states an unsupported feature: PyIceberg would leave
+    it out.
     """
     if not isinstance(document, dict):
         return document
@@ -44,6 +51,10 @@ def decode_update(document: Any) -> Any:
             return {**update, "schema": decode_schema(update.get("schema"))}
         case "add-snapshot":
             refuse_encrypted([update.get("snapshot")])
+        case "add-spec":
+            refuse_several_sources(update.get("spec"))
+        case "add-sort-order":
+            refuse_several_sources(update.get("sort-order"))
         case _:
             pass
     return update
@@ -54,6 +65,22 @@ def refuse_encrypted(snapshots: Iterable[Any]) -> None:
     for each in snapshots:
         if isinstance(each, dict) and cast("dict[str, Any]", each).get("key-id") is not None:
             raise ValueError("a snapshot has a `key-id`, but encrypted manifest lists are not supported; leave it out")
+
+
+def refuse_several_sources(document: Any) -> Any:
+    """Return the JSON document of a partition spec or sort order. Raises `ValueError` for a transform of several columns.
+
+    PyIceberg would keep one of the columns.
+    """
+    fields = cast("dict[str, Any]", document).get("fields") if isinstance(document, dict) else None
+    for each in cast("list[Any]", fields) if isinstance(fields, list) else ():
+        sources = cast("dict[str, Any]", each).get("source-ids") if isinstance(each, dict) else None
+        if isinstance(sources, list) and len(cast("list[Any]", sources)) != 1:
+            raise ValueError(
+                "a field of a partition spec or sort order has several `source-ids`, but transforms of several columns are not "
+                "supported; name one column"
+            )
+    return document
 
 
 def _decode_field(document: Any, depth: int) -> Any:
@@ -95,5 +122,9 @@ def _decode_type(document: Any, depth: int) -> Any:
 
 DocumentSchema = Annotated[Schema, BeforeValidator(decode_schema)]
 """A schema in a request or a metadata file."""
+DocumentSpec = Annotated[PartitionSpec, BeforeValidator(refuse_several_sources)]
+"""A partition spec in a request."""
+DocumentOrder = Annotated[SortOrder, BeforeValidator(refuse_several_sources)]
+"""A sort order in a request."""
 DocumentUpdate = Annotated[TableUpdate, BeforeValidator(decode_update)]
 """An update of a table in a request."""

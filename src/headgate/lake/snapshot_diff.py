@@ -32,8 +32,8 @@ ALL_EFFECTS = RowEffect(adds=True, removes=True, rewrites=True)
 def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None, *, guarded: bool) -> RowEffect:
     """Return the effect of the snapshot on the rows of its parent.
 
-    In a guarded session, a deletion vector brings no rows back if its data file is removed too, or if another vector of at
-    least as many rows replaces it, as each further DELETE does. Of any other client's vectors this is not known.
+    In a guarded session, deletes of one data file bring no rows back if the data file is removed too, or if others of at least as
+    many of its rows replace them, as each further DELETE does. Of any other client's deletes this is not known.
     """
     before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
@@ -51,13 +51,13 @@ def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None, *
 
 
 def _are_replaced(lost: Sequence[ListedFile], gained: Sequence[ListedFile]) -> bool:
-    """Whether all lost delete files are deletion vectors, each removed with its data file or replaced by one of as many rows."""
+    """Whether all lost delete files are of one data file each, and go with it or are replaced by one of as many rows."""
     removed = {each.path for each in lost if each.is_data} - {each.path for each in gained if each.is_data}
-    vectors = {each.vector_of: each.records for each in gained if each.vector_of is not None}
-    deletes = [each for each in lost if not each.is_data]
+    deleted = {each.deletes_of: each.records for each in gained if each.deletes_of is not None}
     return all(
-        each.vector_of is not None and (each.vector_of in removed or each.records <= vectors.get(each.vector_of, -1))
-        for each in deletes
+        each.deletes_of is not None and (each.deletes_of in removed or each.records <= deleted.get(each.deletes_of, -1))
+        for each in lost
+        if not each.is_data
     )
 
 

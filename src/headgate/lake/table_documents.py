@@ -9,7 +9,8 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMeta
 from pyiceberg.typedef import IcebergBaseModel
 from typing_extensions import override
 
-from headgate.lake.schema_documents import decode_schema, refuse_encrypted
+from headgate.lake.row_lineage import without_row_ids
+from headgate.lake.schema_documents import decode_schema, refuse_encrypted, refuse_several_sources
 from headgate.untrusted_input.json_documents import distinct_members
 
 ROW_LINEAGE: Final = 3
@@ -50,7 +51,10 @@ def convert_metadata(metadata: TableMetadata, version: int) -> TableMetadata:
     shared = type(metadata).model_fields.keys() & WritableMetadataV3.model_fields.keys()
     fields = {name: getattr(metadata, name) for name in shared}
     # Rows of earlier snapshots have no ids; the first commit after the upgrade assigns them.
-    return WritableMetadataV3.model_construct(**{**fields, "format_version": version, "next_row_id": 0})
+    snapshots = [without_row_ids(each) for each in metadata.snapshots]
+    return WritableMetadataV3.model_construct(
+        **{**fields, "snapshots": snapshots, "format_version": version, "next_row_id": 0}
+    )
 
 
 def _decode(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,5 +62,9 @@ def _decode(document: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("the metadata has `encryption-keys`, but encrypted tables are not supported")
     schemas, snapshots = document.get("schemas"), document.get("snapshots")
     refuse_encrypted(cast("list[Any]", snapshots) if isinstance(snapshots, list) else ())
+    for key in ("partition-specs", "sort-orders"):
+        found = document.get(key)
+        for each in cast("list[Any]", found) if isinstance(found, list) else ():
+            refuse_several_sources(each)
     decoded = [decode_schema(each) for each in cast("list[Any]", schemas)] if isinstance(schemas, list) else schemas
     return {**document, "schemas": decoded}

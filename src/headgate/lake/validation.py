@@ -23,3 +23,7 @@ def require_valid(kind: str, make: Callable[[], T]) -> T:
         ) from error
     except (ValidationError, ValueError, KeyError, TypeError) as error:
         raise InvalidMetadataError(f"the {kind} metadata is not valid: {error}; correct the metadata") from error
+    except AttributeError as error:  # PyIceberg takes a text for an object
+        raise InvalidMetadataError(
+            f"the {kind} metadata is not valid: a value has another JSON type than Iceberg's specification states; correct the metadata"
+        ) from error

@@ -1,13 +1,15 @@
 """Iceberg's manifest lists and manifests: parses all fields of each format version, and keeps those that Headgate uses."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 from headgate.untrusted_input.avro import read_records
 from headgate.untrusted_input.avro_values import AnyPartition, AvroRecord, AvroScalar, AvroShape, Items, Pairs
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
 from headgate.untrusted_input.manifest_answers import CODES, FileAnswer, ManifestAnswer, pack_files, pack_manifests
+
+T = TypeVar("T")
 
 MAX_RECORDS: Final = 1_000_000
 """The limit of records of one file."""
@@ -54,9 +56,13 @@ MANIFEST: Final = AvroRecord({**dict.fromkeys((0, 1, 3, 4), _INT), 2: DATA_FILE}
 _OF_THE_PAST: Final = frozenset({105, 106, 107})
 """Deprecated fields that no reader uses any more."""
 _FIRST_ROW_ID: Final = 142
-"""The id of a data file's first row. A file inherits it until a manifest is rewritten, and no scan skips rows by it."""
+"""The id of a data file's first row. A file inherits it until a manifest is rewritten, and no scan skips rows by it, so it is no
+part of the identity."""
 _LIST_FIRST_ROW_ID: Final = 520
+_DATA: Final = 0
 _POSITION_DELETES: Final = 1
+_MANIFEST_CONTENTS: Final = range(2)
+"""The content of a manifest: data files or delete files."""
 _FORMATS: Final = frozenset({"AVRO", "PARQUET", "ORC", "PUFFIN"})
 _LEAVES: Final = frozenset({int, bytes, str})
 
@@ -84,8 +90,11 @@ def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
         path=_require_field(record, 500, "manifest_path"),
         partition_spec_id=_require_field(record, 502, "partition_spec_id"),
         sequence_number=record[515],
+        is_data=_require_known("the manifest list", "content", record[517], _MANIFEST_CONTENTS) == _DATA,
         is_encrypted=bool(record.get(519)),
         first_row_id=record.get(_LIST_FIRST_ROW_ID),
+        added_rows=record.get(512),
+        existing_rows=record.get(513),
         identity=_identity({**record, _LIST_FIRST_ROW_ID: None}),
     )
 
@@ -99,23 +108,20 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
         ("status", status, CODES),
         ("content", content, CODES),
     ):
-        if value not in known:
-            raise UnreadableInputError(
-                f"an entry of the manifest has a `{name}` that is not in Iceberg's specification; write the manifest again with an Iceberg library"
-            )
+        _require_known("the manifest", name, value, known)
     kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {
         101: form,
         134: content,
         _FIRST_ROW_ID: None,
     }
-    vector_of = file.get(143) if form == "PUFFIN" and content == _POSITION_DELETES else None
     return FileAnswer(
         path=_require_field(file, 100, "file_path"),
         status=status,
         content=content,
         sequence_number=record.get(3),
         file_sequence_number=record.get(4),
-        vector_of=vector_of,
+        first_row_id=file.get(_FIRST_ROW_ID),
+        deletes_of=file.get(143) if content == _POSITION_DELETES else None,
         records=_require_field(file, 103, "record_count"),
         identity=_identity(kept),
     )
@@ -126,6 +132,15 @@ def _require_field(record: Mapping[int, Any], id: int, name: str) -> Any:
     if value is None:
         raise UnreadableInputError(
             f"a record of the Avro file has no value for the field `{name}` (id {id}); write the file again with an Iceberg library"
+        )
+    return value
+
+
+def _require_known(place: str, name: str, value: T, known: Container[T]) -> T:
+    """Return the value of a field. Raises `UnreadableInputError` for a value that Iceberg's specification does not have."""
+    if value not in known:
+        raise UnreadableInputError(
+            f"an entry of {place} has a `{name}` that is not in Iceberg's specification; write the file again with an Iceberg library"
         )
     return value
 

@@ -1,5 +1,6 @@
 """Containment of commits: no files of other tables, no other location or identity, and no misleading operation."""
 
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -368,6 +369,36 @@ class TestStagedCreates:
             == metadata["table-uuid"]
         )
         assert world.rights.store.head().revision == before[0].revision + 2
+
+    @pytest.mark.parametrize("parents", [{7: 7}, {7: 8, 8: 7}, {7: None}])
+    def test_a_staged_table_with_a_file_of_another_table_is_refused_whatever_its_snapshots_name_as_parents(
+        self, world: CatalogHarness, parents: dict[int, int | None]
+    ) -> None:
+        metadata = _create(world, **{"stage-create": True}).json()["metadata"]
+        folder = f"{metadata['location']}/metadata"
+        Path(folder.removeprefix("file://")).mkdir(parents=True)
+        path = f"{folder}/list.avro"
+        with write_manifest_list(2, IO.new_output(path), 7, None, 1, "deflate") as writer:
+            writer.add_manifests([_manifest(_mine(world), [_entry(_secret_file(world))], folder)])
+        snapshots = [
+            {
+                "action": "add-snapshot",
+                "snapshot": {
+                    "snapshot-id": id,
+                    "parent-snapshot-id": parent,
+                    "sequence-number": number,
+                    "timestamp-ms": int(time.time() * 1000),
+                    "manifest-list": path,
+                    "summary": {"operation": "append"},
+                },
+            }
+            for number, (id, parent) in enumerate(parents.items(), 1)
+        ]
+
+        answer = self._commit(world, "new", [*self._changes(metadata), *snapshots])
+
+        _forbidden(answer)
+        assert world.call("HEAD", "/namespaces/raw/tables/new").status_code == 404
 
     def test_a_staged_create_of_a_name_taken_meanwhile_is_a_conflict(self, world: CatalogHarness) -> None:
         first = _create(world, **{"stage-create": True}).json()["metadata"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyiceberg.schema import Schema
@@ -56,6 +57,23 @@ def _added(*columns: Document) -> Document:
     return {"action": "add-schema", "schema": _schema(*columns), "last-column-id": 99}
 
 
+def _write_list(world: CatalogHarness, name: str, **more: Any) -> str:
+    """Write the manifest list of the table's last snapshot again, in version 3; return its path."""
+    metadata = _load(world, name)
+    old = Path(metadata["snapshots"][-1]["manifest-list"].removeprefix("file://"))
+    with old.open("rb") as stream:
+        reader: Any = fastavro.reader(stream)
+        schema, manifests = reader.writer_schema, list(reader)
+    fields = [each for each in schema["fields"] if each["name"] != "first_row_id"]
+    fields.append({"name": "first_row_id", "type": ["null", "long"], "default": None, "field-id": 520})
+    path = old.with_name(f"snap-{time.monotonic_ns()}.avro")
+    with path.open("wb") as stream:
+        fastavro.writer(
+            stream, {**schema, "fields": fields}, [{"first_row_id": 0, **each, **more} for each in manifests]
+        )
+    return f"file://{path}"
+
+
 def _snapshot(world: CatalogHarness, name: str, **more: Any) -> Document:
     """Return a snapshot that keeps the rows of the current one; None leaves a member out."""
     metadata = _load(world, name)
@@ -71,6 +89,13 @@ def _snapshot(world: CatalogHarness, name: str, **more: Any) -> Document:
         **{key.replace("_", "-"): value for key, value in more.items()},
     }
     return {"action": "add-snapshot", "snapshot": {key: value for key, value in made.items() if value is not None}}
+
+
+def _fields(id: str, **more: Any) -> Document:
+    """Return a partition spec or sort order of the first column."""
+    field = {"source-id": 1, "transform": "identity", **more}
+    of = {"order-id": {"direction": "asc", "null-order": "nulls-first"}, "spec-id": {"field-id": 1000, "name": "p"}}
+    return {id: 1, "fields": [{**field, **of[id]}]}
 
 
 def _create(world: CatalogHarness, name: str, schema: Document, **more: Any) -> Any:
@@ -129,7 +154,8 @@ class TestWorkingWithVersion3:
 
         assert _commit(world, "grown", {"action": "upgrade-format-version", "format-version": 3}).status_code == 200
         upgraded = _load(world, "grown")
-        assert _commit(world, "grown", _snapshot(world, "grown", added_rows=2)).status_code == 200
+        first = _snapshot(world, "grown", added_rows=2, manifest_list=_write_list(world, "grown"))
+        assert _commit(world, "grown", first).status_code == 200
 
         assert upgraded["snapshots"] == before["snapshots"]
         assert len(upgraded["metadata-log"]) == len(before["metadata-log"]) + 1
@@ -147,25 +173,66 @@ class TestWorkingWithVersion3:
     def test_a_commit_that_comes_too_late_is_a_conflict(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.raced", SCHEMA).append(ROWS)
         _commit(world, "raced", {"action": "upgrade-format-version", "format-version": 3})
-        late = _snapshot(world, "raced", added_rows=2)
-        assert _commit(world, "raced", _snapshot(world, "raced", added_rows=2)).status_code == 200
+        files = {"added_rows": 2, "manifest_list": _write_list(world, "raced")}
+        late = _snapshot(world, "raced", **files)
+        assert _commit(world, "raced", _snapshot(world, "raced", **files)).status_code == 200
         late["snapshot"]["sequence-number"] += 1
 
         assert _commit(world, "raced", late).status_code == 409
 
     def test_a_write_default_may_change_and_an_initial_default_may_not(self, world: CatalogHarness) -> None:
-        schema = _schema(_column("int", **{"initial-default": 1, "write-default": 1}))
-        _create(world, "defaults", schema)
+        self._make(world, "defaults", _column("int", **{"initial-default": 1, "write-default": 1}))
 
         changed = _added(_column("int", **{"initial-default": 1, "write-default": 2}))
         assert _commit(world, "defaults", changed, CURRENT).status_code == 200
-        for forged in (_column("int", **{"initial-default": 2}), {**_column("int", **{"initial-default": 1}), "id": 2}):
+        for forged in (
+            _column("int", **{"initial-default": 2}),
+            _column("int"),
+            {**_column("int", **{"initial-default": 1}), "id": 2},
+        ):
             assert _commit(world, "defaults", _added(forged), CURRENT).status_code in (400, 403)
         assert _load(world, "defaults")["schemas"][-1]["fields"][2]["write-default"] == 2
 
+    @pytest.mark.parametrize(
+        ("types", "defaults"),
+        [
+            (("float", "double"), (0.1, 0.10000000149011612)),
+            (("int", "long"), (7, 7)),
+            (("decimal(9, 2)", "decimal(18, 2)"), ("1.50", "1.50")),
+        ],
+    )
+    def test_a_promoted_column_keeps_its_default(
+        self, world: CatalogHarness, types: tuple[str, str], defaults: tuple[Any, Any]
+    ) -> None:
+        name = f"promoted_{types[1][:4]}"
+        self._make(world, name, _column(types[0], **{"initial-default": defaults[0]}))
+
+        promoted = _added(_column(types[1], **{"initial-default": defaults[1]}))
+
+        assert _commit(world, name, promoted, CURRENT).status_code == 200
+
+    def test_a_replaced_table_has_other_defaults(self, world: CatalogHarness) -> None:
+        self._make(world, "replaced", _column("int", **{"initial-default": 1}))
+        emptied = {"action": "remove-snapshot-ref", "ref-name": "main"}
+
+        for default in (2, None):
+            changed = _added({**_column("int"), "initial-default": default})
+            assert _commit(world, "replaced", changed, CURRENT).status_code == 403
+            assert _commit(world, "replaced", emptied, changed, CURRENT).status_code == 200
+            back = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch"}
+            head = _load(world, "replaced")["snapshots"][-1]["snapshot-id"]
+            assert _commit(world, "replaced", {**back, "snapshot-id": head}).status_code == 200
+
+    def _make(self, world: CatalogHarness, name: str, column: Document) -> None:
+        """Make a table of version 3 with rows, and add a column."""
+        world.iceberg().create_table(f"raw.{name}", SCHEMA).append(ROWS)
+        upgrade = {"action": "upgrade-format-version", "format-version": 3}
+        answer = _commit(world, name, upgrade, _added(column), CURRENT)
+        assert answer.status_code == 200, answer.text
+
 
 UPGRADE = {"action": "upgrade-format-version"}
-MALFORMED: dict[str, list[Document]] = {
+MALFORMED: dict[str, list[Any]] = {
     "a downgrade": [{**UPGRADE, "format-version": 2}],
     "a version of the future": [{**UPGRADE, "format-version": 4}],
     "a version as text": [{**UPGRADE, "format-version": "three"}],
@@ -177,6 +244,10 @@ MALFORMED: dict[str, list[Document]] = {
             "action": "add-spec",
             "spec": {"spec-id": 1, "fields": [{"source-ids": [1, 2], "field-id": 1000, "name": "p", "transform": "bucket[4]"}]},
         }
+    ],
+    "a spec of one column and two": [{"action": "add-spec", "spec": _fields("spec-id", **{"source-ids": [1, 2]})}],
+    "an order of one column and two": [
+        {"action": "add-sort-order", "sort-order": _fields("order-id", **{"source-ids": [1, 2]})}
     ],
     "a spec of a variant": [
         _added(_column("variant")),
@@ -200,6 +271,11 @@ MALFORMED: dict[str, list[Document]] = {
         {"action": "set-default-sort-order", "sort-order-id": -1},
     ],
     "a column id twice": [_added(_column("variant", 2)), CURRENT],
+    "a nested column that is no object": [_added(_column({"type": "struct", "fields": ["decimal(9, 2)"]})), CURRENT],
+    "a field of an order that is no object": [{"action": "add-sort-order", "sort-order": {"order-id": 1, "fields": ["a"]}}],
+    "a field of a spec that is no object": [{"action": "add-spec", "spec": {"spec-id": 1, "fields": ["a"]}}],
+    "a snapshot that is no object": [{"action": "add-snapshot", "snapshot": "a"}],
+    "a list as an update": [["add-spec"]],
     "a deeply nested column": [
         {
             "action": "add-schema",
@@ -233,6 +309,85 @@ SNAPSHOTS: dict[str, Document] = {
     "the manifests of version 1": {"manifest_list": None, "manifests": ["file:/etc/passwd"]},
     "a sequence number of the future": {"sequence_number": 1 << 40},
 }
+
+
+class TestUnknownMembers:
+    def test_a_member_that_the_specification_does_not_have_is_ignored(self, world: CatalogHarness) -> None:
+        said = {"action": "set-properties", "updates": {"my.note": "1"}, "of-the-future": True}
+
+        assert _commit(world, "new", said).status_code == 200
+
+    @pytest.mark.parametrize(("key", "id"), [("partition-spec", "spec-id"), ("write-order", "order-id")])
+    def test_a_table_with_a_transform_of_two_columns_is_not_created(
+        self, world: CatalogHarness, key: str, id: str
+    ) -> None:
+        refused = _create(world, "several", PLAIN, **{key: _fields(id, **{"source-ids": [1, 2]})})
+        created = _create(world, f"one_{id[0]}", PLAIN, **{key: _fields(id, **{"source-ids": [1]})})
+
+        assert (refused.status_code, "several `source-ids`" in refused.text) == (400, True)
+        assert created.status_code == 200, created.text
+
+
+class TestForgedRowIds:
+    @pytest.mark.parametrize(
+        ("files", "said"),
+        [
+            ({"first_row_id": None}, {"added_rows": 2}),
+            ({"first_row_id": 0}, {"added_rows": 1}),
+            ({"first_row_id": 1}, {"added_rows": 2}),
+            ({"first_row_id": -1}, {"added_rows": 2}),
+            ({"content": 1}, {"added_rows": 2}),
+        ],
+        ids=["none", "too many", "beyond the range", "below the range", "of deletes"],
+    )
+    def test_a_snapshot_with_forged_row_ids_is_refused(
+        self, world: CatalogHarness, files: Document, said: Document
+    ) -> None:
+        before = _load(world, "new")
+        path = _write_list(world, "new", **files)
+
+        answer = _commit(world, "new", _snapshot(world, "new", manifest_list=path, **said))
+
+        assert answer.status_code == 400, answer.text
+        assert _load(world, "new") == before
+
+    def test_a_snapshot_that_assigns_row_ids_a_second_time_is_refused(self, world: CatalogHarness) -> None:
+        world.iceberg().create_table("raw.twice", SCHEMA).append(ROWS)
+        _commit(world, "twice", {"action": "upgrade-format-version", "format-version": 3})
+        path = _write_list(world, "twice")
+        assert _commit(world, "twice", _snapshot(world, "twice", added_rows=2, manifest_list=path)).status_code == 200
+
+        again = _snapshot(world, "twice", added_rows=2, manifest_list=_write_list(world, "twice", first_row_id=2))
+        same = _snapshot(world, "twice", manifest_list=path)
+
+        assert "another `first_row_id`" in _commit(world, "twice", again).text
+        assert _commit(world, "twice", same).status_code == 200
+
+    def test_a_table_of_version_2_gets_no_row_ids(self, world: CatalogHarness) -> None:
+        path = _write_list(world, "old")
+
+        answer = _commit(world, "old", _snapshot(world, "old", manifest_list=path, first_row_id=None, added_rows=None))
+
+        assert (answer.status_code, "tables of format version 2 have no row ids" in answer.text) == (400, True)
+
+    def test_a_metadata_file_with_row_ids_from_its_next_one_on_is_not_registered(self, world: CatalogHarness) -> None:
+        world.iceberg().create_table("raw.forged", SCHEMA).append(ROWS)
+        _commit(world, "forged", {"action": "upgrade-format-version", "format-version": 3})
+        path = _write_list(world, "forged")
+        assert _commit(world, "forged", _snapshot(world, "forged", added_rows=2, manifest_list=path)).status_code == 200
+        loaded = world.call("GET", "/namespaces/raw/tables/forged").json()
+        file = Path(loaded["metadata-location"].removeprefix("file://"))
+        world.call("DELETE", "/namespaces/raw/tables/forged")
+        body = {"name": "forged", "metadata-location": loaded["metadata-location"]}
+        metadata = loaded["metadata"]
+        snapshots = [{**each, "added-rows": 1} if "added-rows" in each else each for each in metadata["snapshots"]]
+
+        file.write_text(json.dumps({**metadata, "next-row-id": 1, "snapshots": snapshots}))
+        refused = world.call("POST", "/namespaces/raw/register", body)
+        file.write_text(json.dumps(metadata))
+
+        assert (refused.status_code, "from the table's `next-row-id` on" in refused.text) == (400, True)
+        assert world.call("POST", "/namespaces/raw/register", body).status_code == 200
 
 
 class TestMalformedCommits:

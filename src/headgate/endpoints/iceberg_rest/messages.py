@@ -4,8 +4,8 @@ import json
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
-from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import TableRequirement
 from pyiceberg.view.metadata import ViewVersion
 
@@ -14,7 +14,7 @@ from headgate.control.text.validation_faults import first_fault
 from headgate.endpoints.iceberg_rest.errors import bad_request
 from headgate.lake.commit_limits import describe_updates_fault
 from headgate.lake.metadata import NewTable
-from headgate.lake.schema_documents import DocumentSchema, DocumentUpdate
+from headgate.lake.schema_documents import DocumentOrder, DocumentSchema, DocumentSpec, DocumentUpdate
 from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
 
 M = TypeVar("M", bound=BaseModel)
@@ -49,8 +49,8 @@ class CreateTableBody(_Message):
     name: NewName
     location: str | None = None
     schema_: DocumentSchema = Field(alias="schema")
-    partition_spec: PartitionSpec | None = Field(alias="partition-spec", default=None)
-    write_order: SortOrder | None = Field(alias="write-order", default=None)
+    partition_spec: DocumentSpec | None = Field(alias="partition-spec", default=None)
+    write_order: DocumentOrder | None = Field(alias="write-order", default=None)
     stage_create: bool = Field(alias="stage-create", default=False)
     properties: dict[str, str] = Field(default_factory=dict)
 
