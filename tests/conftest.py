@@ -122,6 +122,12 @@ def pytest_sessionfinish() -> None:
             gc.collect()
 
 
+def pytest_unconfigure() -> None:
+    """Let no client of Spark Connect ask its server to delete models at exit: the servers have ended, and each would be asked for minutes."""
+    if (connect := sys.modules.get("pyspark.sql.connect.client.core")) is not None:
+        connect.SparkConnectClient.execute_command = lambda *_: None
+
+
 @pytest.fixture
 def generated(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
     """Require that a file of the repository equals its generated text; with `--update`, write the text to the file."""

@@ -39,7 +39,7 @@ print("busiest hours:", trips.groupby("hour")["passengers"].sum().nlargest(3).in
 print(
     "mode:", trips["hour"].mode().min(), "median:", trips["minutes"].median(), "std:", round(trips["minutes"].std(), 3)
 )
-print("correlation:", round(trips["minutes"].corr(trips["passengers"]), 3))
+print("correlation:", round(trips["hour"].corr(trips["passengers"]), 3))
 smooth = trips[trips["line"] == 0].set_index("trip").sort_index()["passengers"].rolling(3).mean()
 print("rolling:", smooth.dropna().head(3).tolist())
 
@@ -47,7 +47,10 @@ print("rolling:", smooth.dropna().head(3).tolist())
 names = ps.DataFrame({"line": [0, 1, 2], "name": ["red", "green", "blue"]})
 named = trips.merge(names, on="line")
 print(
-    named.pivot_table(values="passengers", index="hour", columns="name", aggfunc="sum").sort_index().head(3).to_pandas()
+    named.pivot_table(values="passengers", index=["hour"], columns="name", aggfunc="sum")
+    .sort_index()
+    .head(3)
+    .to_pandas()
 )
 named.groupby("name", as_index=False)["passengers"].sum().to_table("pandas_api.passengers", mode="overwrite")
 print(spark.table("pandas_api.passengers").orderBy("name").collect())

@@ -63,7 +63,14 @@ LINES: dict[str, tuple[str, ...]] = {
         "2024-02-01 140",
         "shares add up: 1.0",
     ),
-    "pandas_api": ("placeholder",),
+    "pandas_api": (
+        "(1008, 5) ['trip', 'line', 'started', 'minutes', 'passengers']",
+        "rush: 126 late: 306",
+        "busiest hours: [23, 22, 21]",
+        "mode: 0 median: 21.0 std: 6.639",
+        "rolling: [1.0, 2.0, 3.0]",
+        "[Row(name='blue', passengers=11592), Row(name='green', passengers=7728), Row(name='red', passengers=3864)]",
+    ),
     "pandas_user": (
         "missing rain: 1",
         "groups: 10 rows: 20000",

@@ -130,6 +130,6 @@ def _unread(summary: Summary) -> str:
 
 
 def _subjects(summary: Summary) -> Iterator[tuple[object, ...]]:
-    yield ("subject", "examples", "same", "refused")
-    for name, counts in summary.subjects.items():
-        yield (name, *counts)
+    yield ("subject", "examples", "same", "refused", "different or not counted")
+    for name, (examples, same, refused) in summary.subjects.items():
+        yield (name, examples, same, refused, examples - same - refused)

@@ -42,6 +42,10 @@ class TestFiles:
         read()
         read(format="json", options={"maxFilesPerTrigger": "1", "mode": "FAILFAST"})
 
+    def test_a_run_streams_rows_that_a_source_generates(self) -> None:
+        read(format="rate", paths=[], schema="", options={"rowsPerSecond": "1"})
+        read(format="rate-micro-batch", paths=[], schema="", options={"rowsPerBatch": "1"})
+
     @pytest.mark.parametrize(
         "changed",
         [
@@ -52,6 +56,7 @@ class TestFiles:
             {"paths": [IN_THE_DROP, "file:/etc"]},
             {"format": "binaryFile"},
             {"format": "rate"},
+            {"format": "rate-micro-batch"},
             {"options": {"cleanSource": "delete"}},
             {"options": {"sourceArchiveDir": "/x"}},
             {"options": {"path": "/etc"}},

@@ -9,7 +9,7 @@ from headgate.facts.caller import Caller
 from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy import config_keys, ml_requests, options, user_code
 from headgate.spark.gateway.policy.schemas import check_schema, check_schema_metadata
-from headgate.spark.gateway.policy.streams import check_stream_sink, check_stream_source
+from headgate.spark.gateway.policy.streams import GENERATED, check_stream_sink, check_stream_source
 from headgate.spark.gateway.policy.values import (
     check_decimal,
     check_name,
@@ -44,7 +44,6 @@ _PLAIN: Final = re.compile(r"\w+")
 _DATABASE: Final = "jdbc"
 _COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_entries", "named_struct", "struct"})
 _WRITE_FORMATS: Final = frozenset({""}) | options.TABLE_FORMATS
-_RATE: Final = "rate"
 _NOWHERE: Final = "noop"
 """The sink that computes the rows and discards them."""
 
@@ -106,7 +105,7 @@ def _stream(message: Any, reader: RequestingCaller) -> None:
 
 
 def _check_stream(source: Any, reader: RequestingCaller) -> None:
-    if reader.caller.run is None or source.format == _RATE:
+    if reader.caller.run is None or source.format in GENERATED:
         check_stream_source(source)
         return
     if not source.schema:

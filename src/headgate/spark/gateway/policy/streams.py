@@ -11,14 +11,14 @@ _QUERY_NAME: Final = re.compile(r"[A-Za-z0-9_]{0,64}")
 """The allowed names of streaming queries: Spark creates a folder and a temporary view of that name."""
 _TABLE_SINKS: Final = frozenset({"", "iceberg"})
 _OTHER_SINKS: Final = frozenset({"memory", "noop"})
-_GENERATED: Final = {"rate": options.RATE_READ, "rate-micro-batch": options.RATE_BATCH_READ}
+GENERATED: Final = {"rate": options.RATE_READ, "rate-micro-batch": options.RATE_BATCH_READ}
 """The sources that generate their rows, each with its options."""
 _CHECKPOINT: Final = "checkpointlocation"
 
 
 def check_stream_source(source: Any) -> None:
     """Raise `RequestRefusedError` unless the source generates its rows itself: other streams read tables by name."""
-    allowed = _GENERATED.get(source.format)
+    allowed = GENERATED.get(source.format)
     if allowed is None:
         raise RequestRefusedError(
             f"a streaming query cannot read the format `{source.format}`; read a table with `readStream.table`, or use `rate`"
