@@ -96,6 +96,15 @@ ACCEPTED = {
     "the first commit after the upgrade of a list without counts": Case(
         [listed_manifest("m1", added_rows=None)], [listed_manifest("m1", FIRST)], {"m1": [A]}
     ),
+    "an append beside deletes": Case(
+        [*OLD, _deletes("v")], [listed_manifest("n", FIRST), *OLD, _deletes("v")], ADDED
+    ),
+    "the first commit after the upgrade beside deletes": Case(
+        [*OF_V2, _deletes("v")],
+        [listed_manifest("n", FIRST), listed_manifest("m1", FIRST + 10), listed_manifest("m2", FIRST + 20), _deletes("v")],
+        ADDED,
+        30,
+    ),
     "a rewrite of the manifests after the upgrade": Case(
         OF_V2, [_rewritten("r", FIRST, 20)], {"r": [_existing("a"), _existing("b")]}, 20
     ),

@@ -134,6 +134,8 @@ def _assigned_ranges(
 ) -> Iterator[tuple[ManifestAnswer, int, int]]:
     """Yield each range of row ids that the snapshot assigns: its manifest, its first id, and its number of rows."""
     for path, manifest in after.items():
+        if not manifest.is_data:
+            continue
         was = before.get(path)
         if was is not None and was.first_row_id is None and was.rows is not None and was.rows >= 0:
             # Not read, because the first commit after an upgrade names all manifests; it was checked when it was added.
