@@ -25,6 +25,7 @@ from tools.compatibility.jobs import Job, shard_of
 from tools.compatibility.page import PAGE, page
 from tools.compatibility.report import refused_lines, report
 from tools.compatibility.results import HEADGATE, PLAIN, Results, results_in, source_digest
+from tools.compatibility.reuse import count_reused, reuse_results
 from tools.compatibility.run import ROOT, RunError, Servers, compared_results, run_jobs
 from tools.compatibility.servers import headgate_side, plain_side
 from tools.compatibility.sql_inputs import SqlInputs, read_sql_inputs
@@ -66,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--plain-results", type=Path, metavar="FOLDER", help="results of plain Spark; default: in the work folder"
     )
+    parser.add_argument(
+        "--reuse",
+        type=Path,
+        metavar="FOLDER",
+        help="Headgate's results of older source code; only jobs with a refusal or a difference run again",
+    )
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of one statement; default: %(default)s")
     parser.add_argument("--refused", action="store_true", help="print a line for each refused statement")
     parser.add_argument("--compare-only", action="store_true", help="start no server; compare the results that exist")
@@ -91,6 +98,8 @@ def _compare(given: argparse.Namespace) -> int:
     jobs = shard_of(matching(every_job, given.only), *given.shard)
     results = results_in(given.work.resolve(), given.plain_results and given.plain_results.resolve())
     _say(f"{len(jobs)} jobs with {sum(len(job.statements) for job in jobs)} statements; results in {given.work}")
+    if given.reuse:
+        reuse_results(jobs, results, given.reuse.resolve())
     if not given.compare_only:
         servers = Servers(partial(headgate_side, HEADGATE, _say), partial(plain_side, PLAIN, tools, jars), jars)
         run_jobs(jobs, results, servers, load_classes(), given.limit, _say)
@@ -99,7 +108,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 def _report(given: argparse.Namespace, jobs: list[Job], results: Results, inputs: SqlInputs, all_jobs: int) -> int:
     classes, compared = load_classes(), compared_results(jobs, results)
-    summary = summarize(compared, classes, measured_versions(), all_jobs)
+    summary = summarize(compared, classes, measured_versions() | {"reused": str(count_reused(jobs, results))}, all_jobs)
     if given.refused:
         print("\n".join(refused_lines(compared, classes)))
     print("\n".join(report(summary, compared, classes, inputs.left_out())))

@@ -38,7 +38,8 @@ _RUN: Final = """\
     .venv/bin/python -m tools.compatibility --compare-only --refused    compare the results that exist; print every refusal
 
 A run that is started again continues: what has a result is not run again. The results of plain Spark do not depend on Headgate's code, so a
-later run of the other side takes half of the time; `--plain-results FOLDER` uses those of another folder. Maven or Ivy fetches the published
+later run of the other side takes half of the time; `--plain-results FOLDER` uses those of another folder. After a change of Headgate,
+`--reuse FOLDER` takes its older results of the jobs in which every statement was the same. Maven or Ivy fetches the published
 test jars of Spark into the cache folder. The exit status is 1 if more than {most} statements are refused or in the wake of a refusal, or if
 a difference has no verdict.
 """
@@ -67,9 +68,15 @@ def _measured(summary: Summary) -> str:
         if summary.jobs == summary.all_jobs
         else f"**This was a partial run: {summary.jobs} of {summary.all_jobs} jobs.** It says nothing yet about the others.\n\n"
     )
+    older = found.get("reused", "0")
+    reused = (
+        ""
+        if older == "0"
+        else f"\n{older} jobs, in which every statement was the same, ran with older source code of Headgate only.\n"
+    )
     return (
         f"{partial}The last recorded run measured Headgate {found['headgate']} (`{found['commit']}`) with PySpark {found['spark']}, Iceberg "
-        f"{found['iceberg']} and the suites of Spark {found['suites']}, on {found['day']}:\n\n    {summary.last_line}\n"
+        f"{found['iceberg']} and the suites of Spark {found['suites']}, on {found['day']}:\n\n    {summary.last_line}\n{reused}"
     )
 
 
