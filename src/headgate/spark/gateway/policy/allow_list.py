@@ -184,7 +184,7 @@ _ALLOWED: Final = {
     "MergeAction.Assignment": "key value",
     "MergeIntoTableCommand": (
         "target_table_name source_table_plan merge_condition match_actions not_matched_actions "
-        "not_matched_by_source_actions"
+        "not_matched_by_source_actions with_schema_evolution"
     ),
     "MlCommand": "fit fetch delete evaluate clean_cache get_cache_info get_model_size",
     "MlCommand.CleanCache": "",

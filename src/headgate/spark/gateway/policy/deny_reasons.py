@@ -37,7 +37,6 @@ REFUSED: Final = {
     "Expression.UnresolvedFunction.is_internal": "only Spark itself may call its internal functions; call a public function instead",
     "GetResourcesCommand": _RESOURCES,
     "JvmOrigin": _JVM,
-    "MergeIntoTableCommand.with_schema_evolution": "a merge must not change the table's schema; alter the table before the merge",
     "MlCommand.CreateSummary": "Headgate keeps the summaries of models in memory; fit the model again",
     "MlCommand.Read": _MODEL_FILES,
     "MlCommand.Write": _MODEL_FILES,
