@@ -19,7 +19,7 @@ def listed_file(path: str, *, records: int = 10, **more: Any) -> ListedFile:
 def listed_manifest(path: str, first_row_id: int | None = None, **more: Any) -> ManifestAnswer:
     """Return a data manifest of ten rows."""
     said = {"is_data": True, "is_encrypted": False, "added_rows": 10, "existing_rows": 0, "identity": b"same"}
-    return ManifestAnswer(path, 0, 1, first_row_id=first_row_id, **{**said, **more})
+    return ManifestAnswer(path, 0, 1, 1, first_row_id=first_row_id, **{**said, **more})
 
 
 class ListedFiles:

@@ -9,8 +9,9 @@ import pytest
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.spark.toolchain.prepare import Toolchain
-from tests.lake import table_v3
+from tests.lake import table_v1, table_v3
 from tests.lake.java import JavaReader, java_reader
+from tests.lake.table_v1 import TABLE_V1
 from tests.lake.table_v3 import TABLE_V3
 from tests.lake.test_java_metadata_rules import (
     READABLE_TABLES,
@@ -97,9 +98,22 @@ def test_java_opens_a_table_of_version_3_that_is_accepted(java: JavaReader, case
     assert java.fault(written) is None
 
 
-def test_java_opens_every_table_of_version_3_with_accepted_numbers(java: JavaReader) -> None:
+@pytest.mark.parametrize("case", table_v1.READABLE)
+def test_java_opens_a_table_of_version_1_that_is_accepted_as_it_was_and_as_it_is_written(
+    java: JavaReader, case: str
+) -> None:
+    document = changed(*table_v1.READABLE[case])
+
+    written = read_back(document)
+
+    assert written is not None
+    assert (java.fault(json.dumps(document)), java.fault(written)) == (None, None)
+
+
+@pytest.mark.parametrize("document", [TABLE_V1, TABLE_V3], ids=["version 1", "version 3"])
+def test_java_opens_every_table_with_accepted_numbers(java: JavaReader, document: Document) -> None:
     made = [
-        changed(TABLE_V3, partial(_put, path=path, number=number)) for path in _numbers(TABLE_V3) for number in EDGES
+        changed(document, partial(_put, path=path, number=number)) for path in _numbers(document) for number in EDGES
     ]
 
     assert {fault for each in made if (fault := _fault_of_written(java, each)) is not None} == set()

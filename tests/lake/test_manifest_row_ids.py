@@ -109,6 +109,9 @@ ACCEPTED = {
         OF_V2, [_rewritten("r", FIRST, 20)], {"r": [_existing("a"), _existing("b")]}, 20
     ),
     "an append to a table of version 2": Case(OF_V2, [listed_manifest("n"), *OF_V2], ADDED, version=2),
+    "numbers of rows that the parent does not state": Case(
+        [listed_manifest("m1", added_rows=None)], [listed_manifest("m1")], version=1
+    ),
 }  # fmt: skip
 REFUSED = {
     "no row ids": (Case(OLD, [listed_manifest("n"), *OLD], ADDED), "`n` has no `first_row_id`"),
@@ -212,6 +215,14 @@ REFUSED = {
         Case(OF_V2, [listed_manifest("n", existing_rows=1 << 60), *OF_V2], ADDED, version=2),
         "another number of rows",
     ),
+    "another number of rows of an existing manifest": (
+        Case(OF_V2, [listed_manifest("m1", added_rows=1), OF_V2[1]], version=2),
+        "another number of rows",
+    ),
+    "a wrong number of rows that the parent does not state": (
+        Case([listed_manifest("m1", added_rows=None)], [listed_manifest("m1", added_rows=1)], version=1),
+        "another number of rows",
+    ),
     "row ids in a list of version 2": (
         Case(OF_V2, [listed_manifest("n", 0), *OF_V2], ADDED, version=2),
         "tables of format version 2 have no row ids",
@@ -279,6 +290,7 @@ def test_stored_manifests_without_row_ids_are_accepted(next_row_id: int | None) 
         (listed_manifest("m", 0), A, None),
         (listed_manifest("m"), _existing("a", 0), None),
         (_deletes("m", 0), VECTOR, 99),
+        (listed_manifest("m", added_rows=9), A, None),
     ],
 )
 def test_stored_row_ids_that_a_later_commit_could_assign_again_are_refused(

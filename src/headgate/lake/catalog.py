@@ -25,9 +25,11 @@ from headgate.lake.file_parsers import FileParsers
 from headgate.lake.maintenance import is_maintenance
 from headgate.lake.manifest_row_ids import check_row_ids
 from headgate.lake.manifests import TableFiles
+from headgate.lake.manifests_v1 import check_manifests_v1
 from headgate.lake.metadata import NewTable, build_updated_metadata, check_requirements, new_metadata, parse_metadata
 from headgate.lake.metadata_files import LoadedTable, MetadataFile, MetadataFiles
 from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, list_named_files
+from headgate.lake.metadata_v1 import FIRST_VERSION
 from headgate.lake.register import register_dropped
 from headgate.lake.snapshot_history import check_new_snapshots
 from headgate.lake.staged_creates import Staged, StagedCreates
@@ -261,7 +263,10 @@ class TableCatalog:
             if isinstance(update, AddSnapshotUpdate):
                 parent_id = update.snapshot.parent_snapshot_id
                 parent = None if parent_id is None else checked.get(parent_id)
-                files.check(update.snapshot, files.manifests(parent) if parent else {})
+                known = files.manifests(parent) if parent else {}
+                files.check(update.snapshot, known)
+                if metadata.format_version == FIRST_VERSION:
+                    check_manifests_v1(files, update.snapshot, known)
                 check_row_ids(files, update.snapshot, parent, metadata.format_version)
                 checked[update.snapshot.snapshot_id] = update.snapshot
         return files

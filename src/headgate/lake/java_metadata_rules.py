@@ -17,6 +17,7 @@ from pyiceberg.types import NestedField
 from pyiceberg.view.metadata import ViewMetadata
 
 from headgate.lake.errors import InvalidMetadataError
+from headgate.lake.metadata_v1 import FIRST_VERSION, require_specs_v1
 from headgate.lake.number_widths import has_width, require_widths
 from headgate.lake.readable_schemas import fields_of, fields_of_structs, find_repeated, is_comparable, require_schema
 from headgate.lake.snapshot_history import require_history
@@ -43,6 +44,8 @@ def require_readable(metadata: TableMetadata) -> None:
     columns = _columns(metadata.schema())
     for spec in metadata.partition_specs:
         _require_spec(spec, columns, is_default=spec.spec_id == metadata.default_spec_id)
+    if metadata.format_version == FIRST_VERSION:
+        require_specs_v1(metadata)
     for order in metadata.sort_orders:
         _require_order(order, columns, is_default=order.order_id == metadata.default_sort_order_id)
 

@@ -35,6 +35,10 @@ def check_row_ids(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None
     new = [each for path, each in after.items() if path not in before]
     for manifest, found in files.files_by_manifest(new):
         _check_files(manifest, found, past)
+        _check_rows(manifest, found)
+    recounted = [each for path, each in after.items() if path in before and each.rows != before[path].rows]
+    for manifest, found in files.files_by_manifest(recounted):
+        _check_rows(manifest, found)
     _check_repeated(files, new, past)
     if version < ROW_LINEAGE:
         _require_none(after.values(), f"tables of format version {version} have no row ids")
@@ -51,9 +55,10 @@ def check_stored_row_ids(files: TableFiles, snapshots: Iterable[Snapshot], next_
     """
     manifests = dict.fromkeys(each for snapshot in snapshots for each in files.manifests(snapshot).values())
     if next_row_id is None:
-        _require_none(manifests, "tables of format version 2 have no row ids")
+        _require_none(manifests, f"tables of a format version before {ROW_LINEAGE} have no row ids")
     _require_none((each for each in manifests if not each.is_data), "only data manifests have row ids")
     for manifest, found in files.files_by_manifest(manifests):
+        _check_rows(manifest, found)
         for file, first in _row_ids(manifest, found):
             if first is None and file.first_row_id is not None:
                 raise _wrong_file(manifest, "has a `first_row_id`, but the manifest list names none of the manifest")
@@ -97,7 +102,6 @@ def _row_ids(manifest: ManifestAnswer, files: Iterable[ListedFile]) -> Iterator[
 
 def _check_files(manifest: ManifestAnswer, files: Iterable[ListedFile], past: _PastRowIds) -> None:
     """Check the files of a manifest that the parent does not have."""
-    rows = 0
     for file in files:
         if file.is_data is not manifest.is_data:
             raise _wrong_file(manifest, "is a data file in a delete manifest, or a delete file in a data manifest")
@@ -105,7 +109,11 @@ def _check_files(manifest: ManifestAnswer, files: Iterable[ListedFile], past: _P
             raise _wrong_file(
                 manifest, "has a `first_row_id` that it does not have in the parent snapshot, which only readers assign"
             )
-        rows += 0 if file.is_deleted else file.records
+
+
+def _check_rows(manifest: ManifestAnswer, files: Iterable[ListedFile]) -> None:
+    """Check the number of rows in the manifest list, by which the first commit after an upgrade assigns row ids."""
+    rows = sum(0 if file.is_deleted else file.records for file in files)
     if manifest.is_data and manifest.rows not in (None, rows):
         raise InvalidMetadataError(
             f"the manifest list states another number of rows than the manifest `{_name(manifest)}` has; write the sums of its "

@@ -33,10 +33,17 @@ from headgate.lake.metadata_rules import (
     check_no_format_version,
     check_table_properties,
 )
+from headgate.lake.metadata_v1 import check_no_sequence_number
 from headgate.lake.new_schemas import restore_defaults
 from headgate.lake.row_lineage import find_next_row_id
 from headgate.lake.snapshot_history import in_order
-from headgate.lake.table_documents import FORMAT_VERSIONS, ROW_LINEAGE, convert_metadata, parse_table_document
+from headgate.lake.table_documents import (
+    FORMAT_VERSIONS,
+    ROW_LINEAGE,
+    SUPPORTED_VERSIONS,
+    convert_metadata,
+    parse_table_document,
+)
 from headgate.lake.validation import require_valid
 
 _MOST_AHEAD = 1000
@@ -44,6 +51,10 @@ _MOST_AHEAD = 1000
 _NEW_TABLE_PROPERTIES: Final = {"write.parquet.compression-codec": "zstd"}
 """The properties of a new table that its creator does not set, as every Java catalog writes them: without them, writers use gzip."""
 _FORMAT_VERSION: Final = TableProperties.FORMAT_VERSION
+_DEFAULT_VERSION: Final = UpgradeFormatVersionUpdate.model_validate(
+    {"format-version": TableProperties.DEFAULT_FORMAT_VERSION}
+)
+"""The update of a new table whose creator does not choose a format version."""
 _VERSION = re.compile(r"/(\d+)-[^/]*\.metadata\.json$")
 
 
@@ -94,7 +105,7 @@ def build_updated_metadata(
     # Not validated: validation adds a schema to an empty base, and the first real schema then collides with it.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     check_updates(updates)
-    start = _upgrade(start, updates)
+    start = _upgrade(start, updates if base or _has_version(updates) else (_DEFAULT_VERSION,))
     last, next_row_id = _check_sequence(start, updates), find_next_row_id(start, updates)
     removals = Removals(start)
     others = require_valid("table", lambda: tuple(removals.list_remaining(assign_ids(base, updates))))
@@ -139,15 +150,19 @@ def next_path(location: str, base_path: str | None, name: str) -> str:
     return f"{location}/metadata/{version:05d}-{name}.metadata.json"
 
 
+def _has_version(updates: Sequence[TableUpdate]) -> bool:
+    return any(isinstance(update, UpgradeFormatVersionUpdate) for update in updates)
+
+
 def _upgrade(base: TableMetadata, updates: Sequence[TableUpdate]) -> TableMetadata:
     """Return the metadata in the format version that the updates ask for. Raises `InvalidMetadataError`."""
     for update in updates:
         if isinstance(update, UpgradeFormatVersionUpdate):
             version = update.format_version
-            if version not in (base.format_version, *FORMAT_VERSIONS) or version < base.format_version:
+            if version not in FORMAT_VERSIONS or version < base.format_version:
                 raise InvalidMetadataError(
                     f"the table of format version {base.format_version} cannot be changed to format version {version}; the supported "
-                    f"format versions are {' and '.join(map(str, FORMAT_VERSIONS))}, and a version is never lowered"
+                    f"format versions are {SUPPORTED_VERSIONS}, and a version is never lowered"
                 )
             if version != base.format_version:
                 base = convert_metadata(base, version)
@@ -161,7 +176,10 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
     a parent replaces the table's content, so it may have a number that was free when it was begun. Raises
     `InvalidMetadataError` for a number too far ahead.
     """
-    last = 0 if isinstance(base, TableMetadataV1) else base.last_sequence_number
+    if isinstance(base, TableMetadataV1):
+        check_no_sequence_number(updates)
+        return 0
+    last = base.last_sequence_number
     for update in updates:
         if isinstance(update, AddSnapshotUpdate):
             number, parent = update.snapshot.sequence_number, update.snapshot.parent_snapshot_id

@@ -13,7 +13,7 @@ from headgate.lake.commit_privileges import is_replacement
 from headgate.lake.containment import is_inside
 from headgate.lake.errors import InvalidMetadataError, RuleError
 from headgate.lake.initial_defaults import check_initial_defaults
-from headgate.lake.table_documents import FORMAT_VERSIONS, ROW_LINEAGE
+from headgate.lake.table_documents import FORMAT_VERSIONS, ROW_LINEAGE, SUPPORTED_VERSIONS
 
 LONGEST_NAME = 1000
 """The maximum length of a column's name in characters."""
@@ -68,7 +68,7 @@ def check_no_format_version(before: Mapping[str, str], after: Mapping[str, str])
 
 
 def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `RuleError` for a new default of a column: views, and tables of format version 2, have no defaults.
+    """Raise `RuleError` for a new default of a column: views, and tables of format versions 1 and 2, have no defaults.
 
     Engines would read it as a value of the column's type, or could not read the table. Existing defaults are not checked.
     """
@@ -138,7 +138,7 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
         )
     if metadata.format_version not in FORMAT_VERSIONS:
         raise RuleError(
-            f"the table has format version {metadata.format_version}, which is not supported; use one of the format versions {' and '.join(map(str, FORMAT_VERSIONS))}"
+            f"the table has format version {metadata.format_version}, which is not supported; use one of the format versions {SUPPORTED_VERSIONS}"
         )
     check_properties(metadata.properties)
     for path in list_named_files(metadata):

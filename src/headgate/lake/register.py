@@ -15,9 +15,11 @@ from headgate.lake.file_parsers import FileParsers
 from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.manifest_row_ids import check_stored_row_ids
 from headgate.lake.manifests import TableFiles
+from headgate.lake.manifests_v1 import check_manifests_v1
 from headgate.lake.metadata import parse_metadata, read_back
 from headgate.lake.metadata_files import LoadedTable, check_size, location_of
 from headgate.lake.metadata_rules import check_column_ids, check_main_branch, check_metadata, check_table_columns
+from headgate.lake.metadata_v1 import FIRST_VERSION
 from headgate.lake.warehouse import Warehouse
 
 
@@ -90,4 +92,6 @@ def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FilePar
                 "a snapshot of the table has no manifest list; expire that snapshot, or rewrite the table's manifests first"
             )
         files.check(snapshot, {})
+        if metadata.format_version == FIRST_VERSION:
+            check_manifests_v1(files, snapshot, {})
     check_stored_row_ids(files, metadata.snapshots, getattr(metadata, "next_row_id", None))

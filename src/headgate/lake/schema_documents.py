@@ -50,7 +50,7 @@ def decode_update(document: Any) -> Any:
         case "add-schema":
             return {**update, "schema": decode_schema(update.get("schema"))}
         case "add-snapshot":
-            refuse_encrypted([update.get("snapshot")])
+            refuse_unsupported_snapshots([update.get("snapshot")])
         case "add-spec":
             refuse_several_sources(update.get("spec"))
         case "add-sort-order":
@@ -60,11 +60,17 @@ def decode_update(document: Any) -> Any:
     return update
 
 
-def refuse_encrypted(snapshots: Iterable[Any]) -> None:
-    """Raise `ValueError` for the document of a snapshot whose manifest list is encrypted."""
+def refuse_unsupported_snapshots(snapshots: Iterable[Any]) -> None:
+    """Raise `ValueError` for the document of a snapshot whose manifest list is encrypted, or that has none."""
     for each in snapshots:
-        if isinstance(each, dict) and cast("dict[str, Any]", each).get("key-id") is not None:
+        snapshot = cast("dict[str, Any]", each) if isinstance(each, dict) else dict[str, Any]()
+        if snapshot.get("key-id") is not None:
             raise ValueError("a snapshot has a `key-id`, but encrypted manifest lists are not supported; leave it out")
+        if snapshot.get("manifests") is not None:
+            raise ValueError(
+                "a snapshot names its `manifests` in the metadata, which is not supported; write a manifest list, and expire the "
+                "snapshots without one"
+            )
 
 
 def refuse_several_sources(document: Any) -> Any:

@@ -9,14 +9,15 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil, TableMeta
 from pyiceberg.typedef import IcebergBaseModel
 from typing_extensions import override
 
+from headgate.lake.metadata_v1 import FIRST_VERSION, parse_document_v1
 from headgate.lake.row_lineage import without_row_ids
-from headgate.lake.schema_documents import decode_schema, refuse_encrypted, refuse_several_sources
+from headgate.lake.schema_documents import decode_schema, refuse_several_sources, refuse_unsupported_snapshots
 from headgate.untrusted_input.json_documents import distinct_members
 
 ROW_LINEAGE: Final = 3
 """The first format version with row ids, column defaults, deletion vectors and the types of `column_types`."""
-FORMAT_VERSIONS: Final = (2, 3)
-"""Version 1 can name manifests without a manifest list."""
+FORMAT_VERSIONS: Final = (1, 2, 3)
+SUPPORTED_VERSIONS: Final = "1, 2 and 3"
 
 
 class WritableMetadataV3(TableMetadataV3):
@@ -34,14 +35,26 @@ class WritableMetadataV3(TableMetadataV3):
 
 class _Version(BaseModel):
     format_version: int = Field(alias="format-version")
+    table_uuid: Any = Field(alias="table-uuid", default=None)
 
 
 def parse_table_document(text: str) -> TableMetadata:
     """Return the metadata in a JSON text. Raises `ValueError` or an error of PyIceberg's models."""
-    if _Version.model_validate_json(text).format_version != ROW_LINEAGE:
+    version = _Version.model_validate_json(text)
+    if version.table_uuid is None:
+        raise ValueError(
+            "the metadata has no `table-uuid`, which only format version 1 may leave out; commit a change with a current Iceberg "
+            "library, which assigns one"
+        )
+    if version.format_version not in (FIRST_VERSION, ROW_LINEAGE):
         return TableMetadataUtil.parse_raw(text)
-    document: Any = json.loads(text, object_pairs_hook=distinct_members)
-    return WritableMetadataV3.model_validate(_decode(cast("Mapping[str, Any]", document)))
+    document = cast("Mapping[str, Any]", json.loads(text, object_pairs_hook=distinct_members))
+    _refuse_unsupported(document)
+    if version.format_version == FIRST_VERSION:
+        return parse_document_v1(document)
+    schemas = document.get("schemas")
+    decoded = [decode_schema(each) for each in cast("list[Any]", schemas)] if isinstance(schemas, list) else schemas
+    return WritableMetadataV3.model_validate({**document, "schemas": decoded})
 
 
 def convert_metadata(metadata: TableMetadata, version: int) -> TableMetadata:
@@ -57,14 +70,12 @@ def convert_metadata(metadata: TableMetadata, version: int) -> TableMetadata:
     )
 
 
-def _decode(document: Mapping[str, Any]) -> dict[str, Any]:
+def _refuse_unsupported(document: Mapping[str, Any]) -> None:
     if document.get("encryption-keys"):
         raise ValueError("the metadata has `encryption-keys`, but encrypted tables are not supported")
-    schemas, snapshots = document.get("schemas"), document.get("snapshots")
-    refuse_encrypted(cast("list[Any]", snapshots) if isinstance(snapshots, list) else ())
+    snapshots = document.get("snapshots")
+    refuse_unsupported_snapshots(cast("list[Any]", snapshots) if isinstance(snapshots, list) else ())
     for key in ("partition-specs", "sort-orders"):
         found = document.get(key)
         for each in cast("list[Any]", found) if isinstance(found, list) else ():
             refuse_several_sources(each)
-    decoded = [decode_schema(each) for each in cast("list[Any]", schemas)] if isinstance(schemas, list) else schemas
-    return {**document, "schemas": decoded}

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from headgate.untrusted_input.errors import UnreadableInputError
 
-_MANIFEST: Final = struct.Struct(">Iqq???q?q?q32s")
-"""Length of the path, partition spec, sequence number, whether it is a data manifest, encrypted, first row id, rows of added and of
-existing files (each after a presence flag), identity; the path follows."""
+_MANIFEST: Final = struct.Struct(">Iqqq???q?q?q32s")
+"""Length of the path, partition spec, sequence number, minimum sequence number, whether it is a data manifest, encrypted, first row id,
+rows of added and of existing files (each after a presence flag), identity; the path follows."""
 _FILE: Final = struct.Struct(">IIBB?q?q?qq?32s")
 """Length of both paths, length of the second one, status, content, both sequence numbers and the first row id (each after a
 presence flag), records, whether the file has deletes of one data file only, identity; the path follows, then the path of that data
@@ -26,6 +26,8 @@ class ManifestAnswer:
     path: str
     partition_spec_id: int
     sequence_number: int
+    min_sequence_number: int
+    """The smallest sequence number of its live files, as the manifest list states it."""
     is_data: bool
     """Whether its files are data files, not delete files."""
     is_encrypted: bool
@@ -64,16 +66,18 @@ def pack_manifests(manifests: Iterable[ManifestAnswer]) -> bytes:
     packed = bytearray()
     for each in manifests:
         path = each.path.encode()
-        numbers = (each.partition_spec_id, each.sequence_number, each.is_data, each.is_encrypted)
+        numbers = (each.partition_spec_id, each.sequence_number, each.min_sequence_number)
+        flags = (each.is_data, each.is_encrypted)
         optional = _pack_optional(each.first_row_id, each.added_rows, each.existing_rows)
-        packed += _MANIFEST.pack(len(path), *numbers, *optional, each.identity) + path
+        packed += _MANIFEST.pack(len(path), *numbers, *flags, *optional, each.identity) + path
     return bytes(packed)
 
 
 def unpack_manifests(answer: bytes) -> Iterator[ManifestAnswer]:
     """Yield the manifests in a parser's result. Raises `UnreadableInputError` if it is malformed."""
-    for (_, spec, sequence, is_data, is_encrypted, *optional, identity), path in _unpack(_MANIFEST, answer):
-        yield ManifestAnswer(_text(path), spec, sequence, is_data, is_encrypted, *_unpack_optional(optional), identity)
+    for (_, spec, sequence, lowest, is_data, is_encrypted, *optional, identity), path in _unpack(_MANIFEST, answer):
+        numbers = (spec, sequence, lowest)
+        yield ManifestAnswer(_text(path), *numbers, is_data, is_encrypted, *_unpack_optional(optional), identity)
 
 
 def pack_files(files: Iterable[FileAnswer]) -> bytes:

@@ -90,6 +90,7 @@ def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
         path=_require_field(record, 500, "manifest_path"),
         partition_spec_id=_require_field(record, 502, "partition_spec_id"),
         sequence_number=record[515],
+        min_sequence_number=record[516],
         is_data=_require_known("the manifest list", "content", record[517], _MANIFEST_CONTENTS) == _DATA,
         is_encrypted=bool(record.get(519)),
         first_row_id=record.get(_LIST_FIRST_ROW_ID),

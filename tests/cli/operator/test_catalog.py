@@ -42,14 +42,14 @@ def properties(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def other(properties: dict[str, str]) -> Iterator[Catalog]:
-    """Two good tables, and one each of what must not be taken."""
+    """Three good tables, one of them of format version 1, and one each of what must not be taken."""
     made = load_catalog("other", **properties)
     for database in ("raw", "odd"):
         made.create_namespace(database)
     made.create_table("raw.flights", SCHEMA).append(ROWS)
     made.create_table("raw.empty", SCHEMA)
     made.create_table("raw.moved", SCHEMA, properties={"write.data.path": f"{properties['warehouse']}/elsewhere"})
-    made.create_table("raw.old", SCHEMA, properties={"format-version": "1"})
+    made.create_table("raw.old", SCHEMA, properties={"format-version": "1"}).append(ROWS)
     no_bucket = PartitionSpec(PartitionField(1, 1000, BucketTransform(0), "x"))
     made.create_table("raw.unreadable", SCHEMA, partition_spec=no_bucket)
     stolen = made.create_table("raw.stolen", SCHEMA)
@@ -87,11 +87,10 @@ def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
     shown = _run(settings, properties, "--dry-run")
     taken = _run(settings, properties)
 
-    assert "2 would be imported, 6 refused" in shown
-    assert "2 were imported, 6 refused" in taken
+    assert "3 would be imported, 5 refused" in shown
+    assert "3 were imported, 5 refused" in taken
     for said in (
         "Headgate chooses where a table's files are",
-        "has format version 1, which is not supported",
         "a file outside of the table's location",
         "overlaps that of another table",
         "its number must be above 0",
@@ -114,7 +113,7 @@ def test_an_import_requires_an_organization_if_there_are_several(properties: dic
 
     assert "choose the one that receives the tables: `--organization acme` or `--organization main`" in refused
     assert "there is no organization `globex`" in _run(settings, properties, "--organization", "globex")
-    assert "2 were imported, 6 refused" in _run(settings, properties, "--organization", "acme")
+    assert "3 were imported, 5 refused" in _run(settings, properties, "--organization", "acme")
     with closing(open_deployment(settings)) as deployment:
         assert deployment.home.control.snapshot.revision == revisions[0]
         assert deployment.organizations.find("acme").control.snapshot.revision > revisions[1]
@@ -134,6 +133,17 @@ def test_a_table_in_the_warehouse_of_headgate_is_not_imported(settings: Settings
 
     assert "0 were imported, 3 refused" in said
     assert said.count("the table's location overlaps Headgate's own warehouse") == 3
+
+
+@pytest.mark.usefixtures("other")
+def test_an_imported_table_of_format_version_1_keeps_its_version(settings: Settings, deployment: Deployment) -> None:
+    table = deployment.home.control.snapshot.find(("lake", "raw", "old"))
+    assert table is not None
+
+    lake = Lakes(partial(warehouse_of, settings), lambda: 0.0).of(deployment.home)
+    loaded = lake.tables.load(table.id)
+
+    assert (loaded.metadata.format_version, len(loaded.metadata.snapshots)) == (1, 1)
 
 
 @pytest.mark.usefixtures("other")
