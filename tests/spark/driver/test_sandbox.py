@@ -63,7 +63,7 @@ def test_an_embedded_driver_has_its_own_ports_and_those_of_the_api_only(
     assert set(policy.connects) == {8020, 9000, *PORTS.all}
     assert set(policy.listens) == set(PORTS.all)
     assert {policy.datagrams, policy.unix_sockets, policy.processes} == {False}
-    assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (2896 * 16 << 20)
+    assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (3120 * 16 << 20)
 
 
 def test_the_memory_of_a_driver_suffices_for_the_stacks_of_all_its_threads() -> None:

@@ -1,13 +1,14 @@
 """The pandas API on Spark: its frames are ordinary plans, its index keeps rows for one statement, and its functions are bounded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
-from pyspark.sql.functions import col, lit
+from pyspark.sql.functions import col, expr, lit
 from pyspark.sql.internal import InternalFunction
 
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
@@ -101,7 +102,7 @@ def test_a_frame_with_an_index_is_decided_at_each_use(lake: DriverHarness, spark
         assert caught.value.getSqlState() == REFUSED
 
 
-@pytest.mark.parametrize("size", [10_001, 2**31 - 1])
+@pytest.mark.parametrize("size", [2001, 2**31 - 1])
 def test_the_largest_values_of_a_group_are_limited_in_number(spark: SparkSession, size: int) -> None:
     with pytest.raises(PySparkException) as caught:
         spark.range(10).agg(InternalFunction.collect_top_k(col("id"), size, reverse=False)).collect()
@@ -110,11 +111,38 @@ def test_the_largest_values_of_a_group_are_limited_in_number(spark: SparkSession
     assert spark.range(10).agg(InternalFunction.collect_top_k(col("id"), 3, reverse=False)).collect()[0][0] == [9, 8, 7]
 
 
-def test_the_rows_of_an_index_do_not_stay_in_the_driver(spark: SparkSession) -> None:
-    with pytest.raises(PySparkException) as caught:
-        spark.sql('SET pandas_on_Spark.compute.default_index_cache = "LOCAL_CHECKPOINT"').collect()
+def numbered_wide_rows(spark: SparkSession) -> object:
+    wide = spark.range(0, 400, 1, 2).select(expr("repeat('x', 16000000)").alias("v"))
+    return wide.select(InternalFunction.distributed_sequence_id().alias("i"), expr("length(v)")).collect()
 
-    assert caught.value.getSqlState() == REFUSED
+
+def wide_states(spark: SparkSession) -> object:
+    states = [InternalFunction.collect_top_k(col("id") + n, 2000, reverse=False).alias(f"c{n}") for n in range(250)]
+    return spark.range(0, 128, 1, 1).groupBy("id").agg(*states).collect()
+
+
+def wide_sketches(spark: SparkSession) -> object:
+    return spark.sql(
+        "SELECT id, count_min_sketch(id, 0.000005D, 0.9D, 1) FROM range(0, 128, 1, 1) GROUP BY id"
+    ).collect()
+
+
+@pytest.mark.parametrize("run", [numbered_wide_rows, wide_states, wide_sketches])
+def test_a_statement_that_would_fill_the_heap_ends_alone(
+    spark: SparkSession, run: Callable[[SparkSession], object]
+) -> None:
+    with suppress(PySparkException):
+        run(spark)
+
+    assert spark.range(3).count() == 3
+
+
+def test_an_index_keeps_no_rows_after_its_statement(spark: SparkSession) -> None:
+    spark.conf.set("pandas_on_Spark.compute.default_index_cache", '"LOCAL_CHECKPOINT"')
+
+    rows = spark.range(0, 10, 1, 3).select(InternalFunction.distributed_sequence_id().alias("i"), "id").collect()
+
+    assert [row.i for row in rows] == list(range(10))
 
 
 def test_an_option_of_pandas_is_a_setting_of_the_session(spark: SparkSession) -> None:

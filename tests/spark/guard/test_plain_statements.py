@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import array, lit
 
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
@@ -55,6 +56,19 @@ class TestTryFunctions:
     @pytest.mark.parametrize("length", ["length(repeat('x', 2000000000))", "length(repeat(string(id), 2000000000))"])
     def test_a_try_function_does_not_hide_a_limit(self, spark: SparkSession, length: str) -> None:
         assert state_of(spark, f"SELECT try_add(date'2020-01-01', {length}) FROM range(9, 10)") == TOO_LARGE
+
+
+class TestParameters:
+    def test_an_array_of_literals_is_the_value_of_a_parameter(self, spark: SparkSession) -> None:
+        found = spark.sql("SELECT element_at(?, 2) AS a, ? AS b", args=[array(lit(1), lit(2)), 3]).collect()
+
+        assert found[0].asDict() == {"a": 2, "b": 3}
+
+    def test_an_array_that_repeats_a_long_parameter_is_too_large(self, spark: SparkSession) -> None:
+        with pytest.raises(PySparkException) as caught:
+            spark.sql(f"SELECT length(string(array({', '.join([':t'] * 40)})))", args={"t": "x" * 1_000_000}).collect()
+
+        assert caught.value.getSqlState() == TOO_LARGE
 
 
 class TestXpath:

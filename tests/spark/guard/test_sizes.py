@@ -63,6 +63,7 @@ TOO_LARGE_CALLS = [
     f"concat({', '.join([TEN] * 10)})",
     f"concat_ws({TEN}, 'a', 'b', 'c')",
     f"hex({TEN})",
+    "decode(CAST(repeat('é', 8000000) AS BINARY), 'ISO-8859-1')",
     "url_encode(repeat('/', 10000000))",
     f"split({TEN}, '')",
     "split(repeat('x,', 5000000), ',')",

@@ -64,7 +64,8 @@ SET spark.sql.legacy.timeParserPolicy = LEGACY
 SET spark.sql.legacy.timeParserPolicy = EXCEPTION
 SET spark.sql.cteRecursionLevelLimit = -1
 RESET spark.sql.variable.substitute
-SET pandas_on_Spark.compute.default_index_cache = "LOCAL_CHECKPOINT"
+SET spark.sql.binaryOutputStyle = BASIC
+SET spark.sql.shuffle.partitions = 2147483647
 SET spark.sql.warehouse.dir
 SET spark.executor.memory
 SET headgate.principal.token

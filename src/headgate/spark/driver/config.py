@@ -70,12 +70,14 @@ STACK_MIB: Final = 16
 """The stack size of each thread, of which only used pages take memory: Spark traverses plans by recursion."""
 THREAD_POOLS: Final = {
     # More than the concurrent statements (`gateway.operations.PER_DRIVER`) and subqueries: these wait for threads of this pool.
-    "spark.sql.resultQueryStage.maxThreadThreshold": 576,
+    "spark.sql.resultQueryStage.maxThreadThreshold": 688,
     "spark.sql.shuffleExchange.maxThreadThreshold": 256,
     "spark.sql.broadcastExchange.maxThreadThreshold": 64,
-    "spark.sql.subquery.maxThreadThreshold": 16,
+    "spark.sql.subquery.maxThreadThreshold": 128,  # a principal has at most 16 of them: UserThreads.scala
 }
 """The thread limits of Spark's pools. A pool starts a thread for each task up to its limit, and keeps it for a minute."""
+_COUNTED_ROWS: Final = {"spark.storage.unrollMemoryCheckPeriod": 1, "spark.serializer.objectStreamReset": 1}
+"""Spark counts each row that it keeps, instead of some, and its writer of objects holds one row at a time."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """The variables by which Spark's Kubernetes client finds the cluster and its account."""
@@ -211,7 +213,7 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
         "spark.sql.connect.serverStacktrace.enabled": "false",
-        **{key: str(threads) for key, threads in THREAD_POOLS.items()},
+        **{key: str(number) for key, number in (THREAD_POOLS | _COUNTED_ROWS).items()},
         "spark.driver.maxResultSize": f"{settings.cluster.heap_mib // 4}m",
         "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
         "spark.connect.session.planCache.maxSize": "0",  # the guard must see each plan before its analysis

@@ -311,8 +311,9 @@ class TestConfig:
             ("spark.sql.caseSensitive", " true", False),
             ("spark.sql.legacy.timeParserPolicy", "corrected", True),
             ("spark.sql.legacy.timeParserPolicy", "LEGACY", False),
-            ("pandas_on_Spark.compute.default_index_cache", '"NONE"', True),
-            ("pandas_on_Spark.compute.default_index_cache", '"LOCAL_CHECKPOINT"', False),
+            ("spark.sql.binaryOutputStyle", "HEX", True),
+            ("spark.sql.binaryOutputStyle", "BASIC", False),
+            ("spark.sql.shuffle.partitions", "10001", False),
         ],
     )
     def test_a_value_is_one_that_its_key_may_have(self, key: str, value: str, *, is_allowed: bool) -> None:

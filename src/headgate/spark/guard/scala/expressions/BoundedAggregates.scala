@@ -49,13 +49,18 @@ final case class AddedToState(child: Expression) extends UnaryExpression with Co
 
 /**
  * An aggregate with an interruption check for each row and each state, as either may take long. States that tasks have written
- * are counted before they are read.
+ * are counted before they are read, and states that begin large before they are made.
  */
 final case class WatchedStates[T](inner: TypedImperativeAggregate[T], mutableAggBufferOffset: Int = 0, inputAggBufferOffset: Int = 0)
     extends TypedImperativeAggregate[T] {
   @transient private lazy val growth = new Growth
 
-  override def createAggregationBuffer(): T = inner.createAggregationBuffer()
+  @transient private lazy val initial = SizeRules.initialState(inner)
+
+  override def createAggregationBuffer(): T = {
+    if (initial > 0) growth.add(initial)
+    inner.createAggregationBuffer()
+  }
 
   override def update(state: T, row: InternalRow): T = {
     Interruption.check()

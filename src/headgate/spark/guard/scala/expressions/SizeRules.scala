@@ -33,7 +33,8 @@ object SizeRules {
   private val Short = 8
   private val MostWindows = 1000
   private val MostParsed = 16L << 20
-  private val LargestTop = 10000
+  private val LargestTop = 2000
+  private val SmallArray = 1L << 20
 
   /** Return the rule that is applied before a call, if its class has one. */
   def before(call: Expression): Option[Rule] = call match {
@@ -71,15 +72,24 @@ object SizeRules {
     case _ => None
   }
 
-  /** Whether the result of the call is measured after it was made. */
+  /**
+   * Whether the result of the call is measured after it was made. A small array of literals is not: Spark accepts it as the value
+   * of a parameter, and not the expression that measures it.
+   */
   def isMeasured(call: Expression): Boolean = call match {
     case _: Hex | _: Base64 | _: UrlEncode | _: StructsToJson | _: StructsToCsv | _: StructsToXml | _: Upper | _: Lower |
-        _: InitCap | _: StringTranslate | _: Encode | _: Quote | _: Mask | _: Elt | _: CreateArray | _: MapConcat |
+        _: InitCap | _: StringTranslate | _: Encode | _: StringDecode | _: Quote | _: Mask | _: Elt | _: MapConcat |
         _: HigherOrderFunction | _: ArrayUnion | _: ArraysZip | _: MapFromArrays | _: MapFromEntries | _: Sentences |
         _: MakeValidUTF8 | _: Overlay => true
+    case array: CreateArray => !isSmall(array)
     case concat: Concat => concat.children.size <= Short
     case made @ (_: CreateNamedStruct | _: CreateMap) => repeats(made)
     case _ => false
+  }
+
+  private def isSmall(array: CreateArray): Boolean = {
+    val literals = array.children.collect { case Literal(value, _) => Sizes.of(value) }
+    literals.size == array.children.size && literals.sum <= SmallArray
   }
 
   /** Whether Spark replaces this call by another one, and that one has a limit. */
@@ -105,7 +115,7 @@ object SizeRules {
     case csv: StructsToCsv => options(csv.prettyName, csv.options)
     case xml: StructsToXml => options(xml.prettyName, xml.options)
     case round: RoundBase => constant(round.right).foreach(scale => digits(round.prettyName, Array(null, scale)))
-    case random: RandStr => constant(random.length).foreach(length => Sizes.require(random.prettyName, whole(length)))
+    case random: RandStr => constant(random.length).foreach(length => Sizes.require(random.prettyName, math.max(0, whole(length))))
     case stack: Stack => stack.children.headOption.flatMap(constant).foreach { rows =>
       Sizes.require(stack.prettyName, Sizes.times(whole(rows), 8L * (1 + stack.children.size / math.max(1, whole(rows)))))
     }
@@ -116,6 +126,14 @@ object SizeRules {
     case window: TimeWindow if window.slideDuration > 0 && window.windowDuration / window.slideDuration > MostWindows =>
       throw new LimitExceeded(s"a row would be in more than $MostWindows windows; use a longer slide duration, or shorter windows")
     case _ =>
+  }
+
+  /** Return the bytes that an aggregate allocates for each group before its first row, if an argument states them. */
+  def initialState(aggregate: Expression): Long = aggregate match {
+    case top: CollectTopK => 8L * top.num
+    case sketch: CountMinSketchAgg =>
+      (for (error <- constant(sketch.epsExpression); sure <- constant(sketch.confidenceExpression)) yield counters(error, sure)).getOrElse(0L)
+    case _ => 0L
   }
 
   /** Whether the call is what Spark puts in the place of `lpad` and `rpad` of binary values before it optimizes. */
