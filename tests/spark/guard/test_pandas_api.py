@@ -112,7 +112,7 @@ def test_the_largest_values_of_a_group_are_limited_in_number(spark: SparkSession
 
 
 def numbered_wide_rows(spark: SparkSession) -> object:
-    wide = spark.range(0, 400, 1, 2).select(expr("repeat('x', 16000000)").alias("v"))
+    wide = spark.range(0, 240, 1, 2).select(expr("repeat('x', 16000000)").alias("v"))
     return wide.select(InternalFunction.distributed_sequence_id().alias("i"), expr("length(v)")).collect()
 
 

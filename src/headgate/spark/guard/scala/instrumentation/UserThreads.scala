@@ -35,7 +35,7 @@ object UserThreads {
   /** By the scheduler pool of the principal, and the pool of Spark. */
   private val shares = new ConcurrentHashMap[(String, ExecutorService), Share]
 
-  /** Return what starts the work of the session's principal in a pool of Spark. */
+  /** Return the service that starts the work of the session's principal in a pool of Spark. */
   def of(session: SparkSession, pool: ExecutorService): ExecutorService = {
     val principal = Option(session.sparkContext.getLocalProperty("spark.scheduler.pool"))
     val share = for (name <- principal; threads <- most.get(pool)) yield shares.computeIfAbsent((name, pool), _ => new Share(pool, threads))
