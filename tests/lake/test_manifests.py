@@ -178,6 +178,14 @@ class TestPlaces:
 
         assert (status, why) == (400, "a manifest list names the manifest `m.avro` twice; name each manifest once")
 
+    def test_a_manifest_with_a_partition_spec_of_no_table_is_refused(self, table: Table) -> None:
+        path = table.manifest(f"{table.location}/data/a.parquet")
+        manifests = table.put("metadata/list.avro", avro(LIST, 1, listed(path, spec=99)))
+
+        status, message = table.refusal(manifests)
+
+        assert (status, "has the partition spec 99, which the table does not have" in message) == (400, True)
+
     @pytest.mark.parametrize("name", ["..%2fdata%2fa.avro", "deep%2Fa.avro", "deep%252fa.avro"])
     def test_a_name_that_decodes_to_another_folder_is_refused(self, table: Table, name: str) -> None:
         status, _ = table.refusal(table.put(f"metadata/{name}", LENGTH_BEYOND_THE_BLOCK))

@@ -1,6 +1,7 @@
 """The effect of a snapshot with deletion vectors and row ids, by its files alone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from pyiceberg.table.snapshots import Snapshot
@@ -98,3 +99,19 @@ def test_the_rows_of_a_manifest_get_ids_once(before: int | None, after: int | No
     files = ListedFiles(lists, {"m": [DATA]}).as_table_files()
 
     assert row_effect(files, CHILD, PARENT, guarded=False) == effect
+
+
+def test_an_entry_of_a_deleted_file_in_a_new_manifest_counts_as_a_delete() -> None:
+    """The file stays live, by its entry in the manifest of the parent."""
+    lists = {"list-1": [listed_manifest("m")], "list-2": [listed_manifest("m"), listed_manifest("new")]}
+    forged = replace(DATA, is_deleted=True)
+    files = ListedFiles(lists, {"m": [DATA], "new": [forged, OTHER]}).as_table_files()
+
+    assert row_effect(files, CHILD, PARENT, guarded=False) == RowEffect(adds=True, removes=True)
+
+
+def test_an_old_entry_of_a_deleted_file_in_a_kept_manifest_counts_as_nothing() -> None:
+    lists = {"list-1": [listed_manifest("m")], "list-2": [listed_manifest("m"), listed_manifest("new")]}
+    files = ListedFiles(lists, {"m": [replace(DATA, is_deleted=True)], "new": [OTHER]}).as_table_files()
+
+    assert row_effect(files, CHILD, PARENT, guarded=False) == RowEffect(adds=True, removes=False)

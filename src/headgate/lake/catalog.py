@@ -265,6 +265,7 @@ class TableCatalog:
                 parent = None if parent_id is None else checked.get(parent_id)
                 known = files.manifests(parent) if parent else {}
                 files.check(update.snapshot, known)
+                files.check_specs(update.snapshot, known, metadata.specs())
                 if metadata.format_version == FIRST_VERSION:
                     check_manifests_v1(files, update.snapshot, known)
                 check_row_ids(files, update.snapshot, parent, metadata.format_version)

@@ -1,6 +1,6 @@
 """Manifests of a snapshot: read from the table's folder `metadata`, parsed in another process."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,6 +78,15 @@ class TableFiles:
                 self._read[manifest] = [_build_listed_file(manifest, each) for each in files]
         for manifest in named:
             yield manifest, self._read[manifest]
+
+    def check_specs(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer], specs: Container[int]) -> None:
+        """Raise `InvalidMetadataError` if a new manifest has a partition spec that the table does not have: no engine could plan a scan."""
+        for path, manifest in self.manifests(snapshot).items():
+            if path not in known and manifest.partition_spec_id not in specs:
+                raise InvalidMetadataError(
+                    f"the manifest `{path.rpartition('/')[2]}` has the partition spec {manifest.partition_spec_id}, which the table "
+                    "does not have; write it with a partition spec of the table"
+                )
 
     def check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
         """Raise `RuleError` if a manifest, data or delete file of the snapshot, or the data file of its deletes, is outside its place.

@@ -87,7 +87,8 @@ def check_table_columns(base: TableMetadata | None, metadata: TableMetadata) -> 
     was, version = base.schemas if base else (), metadata.format_version
     if version < ROW_LINEAGE:
         check_defaults(was, metadata.schemas)
-    elif base is not None and not is_replacement(base, metadata):
+    elif base is not None and not (is_replacement(base, metadata) and metadata.refs.keys() <= {MAIN_BRANCH}):
+        # Other branches and tags keep their rows when the main branch is replaced.
         check_initial_defaults(base, metadata)
     check_column_types(was, metadata.schemas, version)
 

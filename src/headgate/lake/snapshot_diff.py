@@ -43,11 +43,13 @@ def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None, *
     come = _live(files, (each for path, each in after.items() if not _is_kept(before.get(path), each)))
     lost = [gone[key] for key in gone.keys() - come.keys()]
     gained = [come[key] for key in come.keys() - gone.keys()]
-    new_deletes = not all(each.is_data for each in gained)
+    # Change feeds read an entry of a deleted file as a delete, and some engines delete the file itself when its snapshot expires.
+    new = [each for path, each in after.items() if path not in before]
+    deletes = any(each.is_deleted for each in files.files(new)) or not all(each.is_data for each in gained)
     # Removing a delete file brings rows back.
     resurrects = any(not each.is_data for each in lost) and not (guarded and _are_replaced(lost, gained))
     adds = any(each.is_data for each in gained) or resurrects
-    return RowEffect(adds=adds, removes=bool(lost) or new_deletes, rewrites=bool(left))
+    return RowEffect(adds=adds, removes=bool(lost) or deletes, rewrites=bool(left))
 
 
 def _are_replaced(lost: Sequence[ListedFile], gained: Sequence[ListedFile]) -> bool:

@@ -23,6 +23,10 @@ def require_valid(kind: str, make: Callable[[], T]) -> T:
         ) from error
     except (ValidationError, ValueError, KeyError, TypeError) as error:
         raise InvalidMetadataError(f"the {kind} metadata is not valid: {error}; correct the metadata") from error
+    except StopIteration as error:  # PyIceberg looks for the current schema and partition spec
+        raise InvalidMetadataError(
+            f"the {kind} metadata is not valid: it has no schema or partition spec with the current id; add them first"
+        ) from error
     except AttributeError as error:  # PyIceberg takes a text for an object
         raise InvalidMetadataError(
             f"the {kind} metadata is not valid: a value has another JSON type than Iceberg's specification states; correct the metadata"

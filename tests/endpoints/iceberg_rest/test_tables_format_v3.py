@@ -223,6 +223,17 @@ class TestWorkingWithVersion3:
             head = _load(world, "replaced")["snapshots"][-1]["snapshot-id"]
             assert _commit(world, "replaced", {**back, "snapshot-id": head}).status_code == 200
 
+    def test_a_replaced_table_with_rows_in_a_branch_keeps_its_defaults(self, world: CatalogHarness) -> None:
+        self._make(world, "branched", _column("int", **{"initial-default": 1}))
+        head = _load(world, "branched")["snapshots"][-1]["snapshot-id"]
+        branch = {"action": "set-snapshot-ref", "ref-name": "dev", "type": "branch", "snapshot-id": head}
+        emptied = {"action": "remove-snapshot-ref", "ref-name": "main"}
+        assert _commit(world, "branched", branch, emptied).status_code == 200
+
+        answer = _commit(world, "branched", _added(_column("int", **{"initial-default": 2})), CURRENT)
+
+        assert answer.status_code == 403
+
     def _make(self, world: CatalogHarness, name: str, column: Document) -> None:
         """Make a table of version 3 with rows, and add a column."""
         world.iceberg().create_table(f"raw.{name}", SCHEMA).append(ROWS)
