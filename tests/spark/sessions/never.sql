@@ -65,7 +65,6 @@ SET spark.sql.legacy.timeParserPolicy = EXCEPTION
 SET spark.sql.cteRecursionLevelLimit = -1
 RESET spark.sql.variable.substitute
 SET spark.sql.binaryOutputStyle = BASIC
-SET spark.sql.shuffle.partitions = 2147483647
 SET spark.sql.warehouse.dir
 SET spark.executor.memory
 SET headgate.principal.token
