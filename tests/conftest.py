@@ -110,22 +110,17 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish() -> None:
-    """Collect the garbage of the tests on Spark, which run with the collector off.
+    """Collect the garbage of the tests on Spark, which run with the collector off: the clients' connections end then.
 
-    The clients' connections end then. A model of `spark.ml` would delete itself in the active session, whose driver has ended.
+    PySpark would ask the servers to delete models: those of a model that is collected, and at exit those of each client. These
+    servers have ended, and a client asks for minutes.
     """
+    if (connect := sys.modules.get("pyspark.sql.connect.client.core")) is not None:
+        connect.SparkConnectClient.execute_command = lambda *_: None
     if not gc.isenabled():
-        if (connect := sys.modules.get("pyspark.sql.connect.session")) is not None:
-            connect.SparkSession._active_session.session = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
-
-
-def pytest_unconfigure() -> None:
-    """Let no client of Spark Connect ask its server to delete models at exit: the servers have ended, and each would be asked for minutes."""
-    if (connect := sys.modules.get("pyspark.sql.connect.client.core")) is not None:
-        connect.SparkConnectClient.execute_command = lambda *_: None
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 from typing_extensions import override
 
 from headgate.control.connections.commands import JdbcAccess
@@ -30,6 +31,12 @@ Need = Mapping[str, Any]
 REFUSED = "42501"
 ADMIN = "hgs_admin"
 LEVEL = find_level()[0]
+
+
+def activate(session: SparkSession) -> SparkSession:
+    """Make the session the active one of this thread, on which the methods of models and the pandas API work."""
+    ConnectSession._active_session.session = session
+    return session
 
 
 def everything_to_the_admin(handle: str, _need: Need) -> bool:

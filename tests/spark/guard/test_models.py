@@ -19,7 +19,7 @@ from pyspark.sql.functions import col, lit
 
 from tests.spark.guard.attempts import SOON, Attempt, refusals
 from tests.spark.guard.checkpoints import checkpointed
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness, activate
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -37,12 +37,6 @@ def spark(lake: DriverHarness, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spar
     activate(session)
     lake.decisions.rule, lake.decisions.is_down = lambda *_: True, False
     session.sql("DROP TABLE IF EXISTS lake.raw.numbers").collect()
-
-
-def activate(session: SparkSession) -> SparkSession:
-    """Make the session the active one of this thread, on which the methods of models work."""
-    ConnectSession._active_session.session = session
-    return session
 
 
 def features(rows: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""The pandas API on Spark: its frames are ordinary plans, its index keeps rows for one statement, and its functions are bounded."""
+"""The pandas API on Spark: its frames are ordinary plans, its index keeps no rows, and its functions are bounded."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.functions import col, expr, lit
 from pyspark.sql.internal import InternalFunction
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness, activate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.filterwarnings("ignore")]
 
@@ -30,12 +29,6 @@ def spark(lake: DriverHarness, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spar
     activate(session)
     lake.decisions.rule = lambda *_: True
     session.sql(f"DROP TABLE IF EXISTS {SCORES}").collect()
-
-
-def activate(session: SparkSession) -> SparkSession:
-    """Make the session the active one of this thread."""
-    ConnectSession._active_session.session = session
-    return session
 
 
 def scores() -> Any:
@@ -130,12 +123,16 @@ def test_a_statement_that_would_fill_the_heap_ends_alone(
     assert spark.range(3).count() == 3
 
 
-def test_an_index_keeps_no_rows_after_its_statement(spark: SparkSession) -> None:
-    spark.conf.set("pandas_on_Spark.compute.default_index_cache", '"LOCAL_CHECKPOINT"')
+@pytest.mark.parametrize("level", ["DISK_ONLY", "LOCAL_CHECKPOINT"])
+def test_an_index_keeps_no_rows(lake: DriverHarness, spark: SparkSession, level: str) -> None:
+    """Without adaptive execution, Spark would keep the rows until it collects the garbage of the statement."""
+    spark.conf.set("pandas_on_Spark.compute.default_index_cache", f'"{level}"')
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
 
     rows = spark.range(0, 10, 1, 3).select(InternalFunction.distributed_sequence_id().alias("i"), "id").collect()
 
     assert [row.i for row in rows] == list(range(10))
+    assert [file.name for file in (lake.warehouse.parent / "scratch").rglob("rdd_*")] == []
 
 
 def test_an_option_of_pandas_is_a_setting_of_the_session(spark: SparkSession) -> None:

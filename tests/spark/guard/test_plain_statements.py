@@ -66,7 +66,7 @@ class TestParameters:
 
     def test_an_array_that_repeats_a_long_parameter_is_too_large(self, spark: SparkSession) -> None:
         with pytest.raises(PySparkException) as caught:
-            spark.sql(f"SELECT length(string(array({', '.join([':t'] * 40)})))", args={"t": "x" * 1_000_000}).collect()
+            spark.sql(f"SELECT length(string(array({', '.join([':t'] * 40)})))", args={"t": "x" * 500_000}).collect()
 
         assert caught.value.getSqlState() in {TOO_LARGE, TOO_COMPLEX}
 

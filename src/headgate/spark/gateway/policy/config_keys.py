@@ -4,30 +4,66 @@ A key of one's own is a plain word, or begins with `my.` or `app.`: Hadoop reads
 """
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from headgate.spark.gateway.policy.guard_lists import read_first_words, read_lines
 
-_RANGE: Final = re.compile(r"(\d{1,15})\.\.(\d{1,15})")
 _OWN: Final = re.compile(r"(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\.[A-Za-z0-9_.-]{1,100}")
 """`SET PATH` is a statement of later Spark versions, which changes how names are resolved."""
 _LONGEST_VALUE: Final = 1000
 """Characters of a value: the driver keeps it as long as the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Numbers; a size such as `64m` counts only if `is_size`."""
+
+    least: int
+    most: int
+    is_size: bool
+
+    def has(self, value: str) -> bool:
+        found = _SIZE.fullmatch(value.strip())
+        if found is None or (found[2] and not self.is_size):
+            return False
+        return self.least <= int(found[1]) * _UNITS[(found[2] or "").lower()] <= self.most
+
+    def describe_refusal(self, key: str) -> str:
+        return (
+            f"the value of the configuration key `{key}` is out of range; set a number from {self.least} to {self.most}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """Words, without regard to case."""
+
+    words: tuple[str, ...]
+
+    def has(self, value: str) -> bool:
+        return value.upper() in (word.upper() for word in self.words)
+
+    def describe_refusal(self, key: str) -> str:
+        words = " or ".join(f"`{each}`" for each in self.words)
+        return f"the configuration key `{key}` cannot have this value here; set {words}"
+
+
+_RANGE: Final = re.compile(r"(\d{1,15})\.\.(\d{1,15})")
 _SIZE: Final = re.compile(r"(\d{1,15})(?:([kmgtp])?b?)?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 
 
-def _read_range(words: list[str]) -> tuple[range, bool] | None:
-    """Return the numbers of a line that a value may have, and whether it may be a size such as `64m`; None for any value."""
-    found = _RANGE.fullmatch(words[0]) if words else None
-    return (range(int(found[1]), int(found[2]) + 1), "bytes" in words) if found else None
+def _read_values(words: list[str]) -> _Range | _Choices | None:
+    """Return the values in a line of the list; None if Spark alone checks the value."""
+    if not words:
+        return None
+    found = _RANGE.fullmatch(words[0])
+    return _Range(int(found[1]), int(found[2]), "bytes" in words) if found else _Choices(tuple(words[0].split("|")))
 
 
-_LINES: Final = {words[0]: words[1:] for words in read_lines("settings")}
-SETTABLE: Final = {key: _read_range(words) for key, words in _LINES.items()}
-"""The keys that users may change and read in their own session, each with the numbers that its value may have."""
-_CHOICES: Final = {key: words[0].split("|") for key, words in _LINES.items() if words and not SETTABLE[key]}
-"""The keys that may have a few values only, each with these."""
+SETTABLE: Final = {words[0]: _read_values(words[1:]) for words in read_lines("settings")}
+"""The keys that users may change and read in their own session, each with the values that it may have."""
 _READABLE: Final = read_first_words("readable-settings")
 _READABLE_BEGINNINGS: Final = tuple(key[:-1] for key in _READABLE if key.endswith("*"))
 
@@ -60,18 +96,5 @@ def _describe_refused_value(key: str, value: str) -> str | None:
         return (
             f"the value of the configuration key `{key}` has more than {_LONGEST_VALUE} characters; set a shorter one"
         )
-    choices = _CHOICES.get(key)
-    if choices and value.upper() not in (choice.upper() for choice in choices):
-        return f"the configuration key `{key}` can have only some values here; set {' or '.join(f'`{each}`' for each in choices)}"
-    bounds = SETTABLE.get(key)
-    if bounds is None or _parse_number(value, is_size=bounds[1]) in bounds[0]:
-        return None
-    least, most = bounds[0].start, bounds[0].stop - 1
-    return f"the value of the configuration key `{key}` is out of range; set a number from {least} to {most}"
-
-
-def _parse_number(value: str, *, is_size: bool) -> int:
-    found = _SIZE.fullmatch(value.strip())
-    if found is None or (found[2] and not is_size):
-        return -1
-    return int(found[1]) * _UNITS[(found[2] or "").lower()]
+    values = SETTABLE.get(key)
+    return None if values is None or values.has(value) else values.describe_refusal(key)

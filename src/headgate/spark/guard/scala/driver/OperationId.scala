@@ -35,6 +35,9 @@ object OperationId {
   /** Set the analysis that the jobs of this thread belong to from now on, or remove it. */
   def nameAnalysis(name: Option[String]): Unit = SparkContext.getOrCreate().setLocalProperty(Analysis, name.orNull)
 
+  /** Return the scheduler pool of this thread's work: that of its principal. Work that Spark starts of its own accord has none. */
+  def ownerOfThread(spark: SparkContext): Option[String] = Option(spark.getLocalProperty(Pool))
+
   /** Return the scheduler pool of work with these properties: that of its principal. */
   def owner(properties: Properties): String = property(properties, Pool).getOrElse("default")
 

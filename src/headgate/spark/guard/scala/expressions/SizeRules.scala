@@ -119,8 +119,7 @@ object SizeRules {
     case stack: Stack => stack.children.headOption.flatMap(constant).foreach { rows =>
       Sizes.require(stack.prettyName, Sizes.times(whole(rows), 8L * (1 + stack.children.size / math.max(1, whole(rows)))))
     }
-    case sketch: CountMinSketchAgg => for (error <- constant(sketch.epsExpression); sure <- constant(sketch.confidenceExpression))
-      Sizes.require(sketch.prettyName, counters(error, sure))
+    case sketch: CountMinSketchAgg => Sizes.require(sketch.prettyName, initialState(sketch))
     case top: CollectTopK if top.num > LargestTop =>
       throw new LimitExceeded(s"`${top.prettyName}` would keep more than $LargestTop values of each group; ask for fewer values")
     case window: TimeWindow if window.slideDuration > 0 && window.windowDuration / window.slideDuration > MostWindows =>

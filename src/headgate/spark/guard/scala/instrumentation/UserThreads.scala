@@ -3,6 +3,7 @@ package io.headgate.guard.instrumentation
 import java.util.ArrayDeque
 import java.util.concurrent.{AbstractExecutorService, ConcurrentHashMap, ExecutorService, TimeUnit}
 
+import io.headgate.guard.driver.OperationId
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.xbean.asm9.MethodVisitor
 
@@ -24,21 +25,21 @@ object UserThreads {
   private val Session = "org/apache/spark/sql/classic/SparkSession"
   private val Threads = "java/util/concurrent/ExecutorService"
 
-  /** The classes whose companions have the pools, each with the most threads of one principal. */
-  private val Most = Map("SubqueryExec" -> 16, "SubqueryBroadcastExec" -> 16, "exchange.BroadcastExchangeExec" -> 16, "exchange.ShuffleExchangeExec" -> 64)
+  /** The classes whose companions have Spark's pools, each with the most threads of one principal. */
+  private val Owners = Map("SubqueryExec" -> 16, "SubqueryBroadcastExec" -> 16, "exchange.BroadcastExchangeExec" -> 16, "exchange.ShuffleExchangeExec" -> 64)
 
-  private lazy val most: Map[ExecutorService, Int] = Most.map { case (name, threads) =>
+  private lazy val limits: Map[ExecutorService, Int] = Owners.map { case (name, threads) =>
     val companion = Class.forName(s"org.apache.spark.sql.execution.$name$$")
     companion.getMethod("executionContext").invoke(companion.getField("MODULE$").get(null)).asInstanceOf[ExecutorService] -> threads
   }
 
-  /** By the scheduler pool of the principal, and the pool of Spark. */
+  /** By the principal, and the pool of Spark. */
   private val shares = new ConcurrentHashMap[(String, ExecutorService), Share]
 
   /** Return the service that starts the work of the session's principal in a pool of Spark. */
   def of(session: SparkSession, pool: ExecutorService): ExecutorService = {
-    val principal = Option(session.sparkContext.getLocalProperty("spark.scheduler.pool"))
-    val share = for (name <- principal; threads <- most.get(pool)) yield shares.computeIfAbsent((name, pool), _ => new Share(pool, threads))
+    val share = for (principal <- OperationId.ownerOfThread(session.sparkContext); threads <- limits.get(pool))
+      yield shares.computeIfAbsent((principal, pool), _ => new Share(pool, threads))
     share.getOrElse(pool)
   }
 

@@ -39,15 +39,14 @@ object AlteredViews {
   }
 
   /**
-   * Throw `NoSuchViewException` if the name, which is no view of the lake, is a name of the lake. Spark would say that the lake has
-   * no views at all.
+   * Throw `NoSuchViewException` unless the name, which is no view of the lake, is a temporary view. Spark would say that the lake
+   * has no views at all.
    */
-  private def requireTemporary(session: SparkSession, name: Seq[String]): Unit = {
+  private def requireTemporary(session: SparkSession, name: Seq[String]): Unit =
     if (!session.sessionState.catalog.isTempView(name)) {
       val found = Spark3Util.catalogAndIdentifier(session, name.asJava)
       if (found.catalog.isInstanceOf[ViewCatalog]) throw new NoSuchViewException(found.identifier)
     }
-  }
 
   /** Whether the statement that replaces a view was ALTER VIEW ... AS. */
   def isAlter(view: LogicalPlan): Boolean = view.getTagValue(Alters).contains(true)

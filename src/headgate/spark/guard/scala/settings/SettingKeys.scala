@@ -24,7 +24,7 @@ object SettingKeys {
     override def has(value: String): Boolean = words.exists(_.equalsIgnoreCase(value))
 
     override def refusal(key: String): String =
-      s"the configuration key `$key` can have only some values here; set ${words.map(word => s"`$word`").mkString(" or ")}"
+      s"the configuration key `$key` cannot have this value here; set ${words.map(word => s"`$word`").mkString(" or ")}"
   }
 
   private final case class Range(least: Long, most: Long, isSize: Boolean) extends Values {
@@ -33,7 +33,7 @@ object SettingKeys {
     override def refusal(key: String): String = s"the value of the configuration key `$key` is out of range; set a number from $least to $most"
 
     private def number(value: String): Option[Long] =
-      Try(value.trim.toLong).orElse(if (isSize) Try(JavaUtils.byteStringAsBytes(value)) else Try(throw new NumberFormatException(value))).toOption
+      value.trim.toLongOption.orElse(if (isSize) Try(JavaUtils.byteStringAsBytes(value)).toOption else None)
   }
 
   private val LongestValue = 1000
