@@ -1,88 +1,22 @@
 """Tables of format version 1 in Spark: changed by copy-on-write, evolved and maintained, then upgraded to versions 2 and 3."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import httpx
 import pytest
-from pyiceberg.catalog.rest import RestCatalog
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.app.background import run_in_background
-from headgate.app.settings.settings import Settings
-from headgate.cli.demo.people import Person, Persona
-from headgate.spark.toolchain.prepare import Toolchain, default_cache
+from tests.journeys.served_lake import MERGE_ON_READ, ServedLake, refused_state, rows_of, run
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 V1 = "TBLPROPERTIES ('format-version' = '1')"
-MERGE_ON_READ = ", ".join(f"'write.{each}.mode' = 'merge-on-read'" for each in ("delete", "update", "merge"))
 MERGE = """
 MERGE INTO lake.raw.changed t USING (SELECT 4L AS id UNION ALL SELECT 9L) s ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET c = 'z' WHEN NOT MATCHED THEN INSERT (id, c) VALUES (s.id, 'n')
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """The owner, a viewer of `raw`, and the address of the catalog."""
-
-    owner: Person
-    viewer: Person
-    url: str
-
-    def metadata(self, table: str) -> dict[str, Any]:
-        """Return the metadata that the Iceberg REST catalog returns to the owner."""
-        headers = {"Authorization": f"Bearer {self.owner.token}"}
-        answer = httpx.get(f"{self.url}/iceberg/v1/namespaces/raw/tables/{table}", headers=headers, timeout=60)
-        found: dict[str, Any] = answer.json()["metadata"]
-        return found
-
-    def pyiceberg(self) -> RestCatalog:
-        return RestCatalog("lake", uri=f"{self.url}/iceberg", token=self.owner.token)
-
-
-@pytest.fixture(scope="module")
-def served(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    assert toolchain.guard_jar.exists()
-    folder = tmp_path_factory.mktemp("v1") / "data"
-    with run_in_background(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
-        token = server.settings.owner_token.read_text(encoding="utf-8").strip()
-        owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
-        owner.call("POST", "/users", {"name": "viewer"})
-        token = owner.call("POST", "/tokens", {"principal": "viewer"})["token"]
-        viewer = Person(Persona("viewer", "", ()), token, server.url, server.gateway_port)
-        owner.call("POST", "/databases", {"name": "raw"})
-        owner.call("POST", "/assignments", {"subject": "viewer", "role": "viewer", "resource": "lake.raw"})
-        yield Served(owner, viewer, server.url)
-        for person in (owner, viewer):
-            person.close()
-
-
-@pytest.fixture
-def spark(served: Served) -> SparkSession:
-    return served.owner.spark
-
-
-def _run(spark: SparkSession, *statements: str) -> None:
-    for statement in statements:
-        spark.sql(statement).collect()
-
-
-def _rows(spark: SparkSession, statement: str) -> list[tuple[Any, ...]]:
-    return [tuple(each) for each in spark.sql(statement).collect()]
-
-
-def _state(spark: SparkSession, statement: str) -> str | None:
-    with pytest.raises(PySparkException) as raised:
-        spark.sql(statement).collect()
-    return raised.value.getSqlState()
-
-
-def test_a_table_of_version_1_is_changed_evolved_and_maintained(served: Served, spark: SparkSession) -> None:
-    _run(
+def test_a_table_of_version_1_is_changed_evolved_and_maintained(served: ServedLake, spark: SparkSession) -> None:
+    run(
         spark,
         f"CREATE TABLE lake.raw.changed (id BIGINT, c STRING) {V1}",
         "INSERT INTO lake.raw.changed SELECT id, 'x' FROM range(6)",
@@ -102,16 +36,16 @@ def test_a_table_of_version_1_is_changed_evolved_and_maintained(served: Served, 
         *((0, "x", None), (3, "y", None), (4, "z", None), (5, "x", None), (9, "n", None)),
         *((20, "b", None), (21, "c", 7)),
     ]
-    assert _rows(spark, read) == rows
+    assert rows_of(spark, read) == rows
 
-    _run(
+    run(
         spark,
         "CALL lake.system.rewrite_data_files(table => 'raw.changed', options => map('rewrite-all', 'true'))",
         "CALL lake.system.rewrite_manifests('raw.changed')",
         "CALL lake.system.expire_snapshots(table => 'raw.changed', retain_last => 1, older_than => TIMESTAMP '2100-01-01')",
     )
-    assert _rows(spark, read) == rows
-    assert _rows(spark, "SELECT count(*) FROM lake.raw.changed.partitions") == [(6,)]
+    assert rows_of(spark, read) == rows
+    assert rows_of(spark, "SELECT count(*) FROM lake.raw.changed.partitions") == [(6,)]
     metadata = served.metadata("changed")
     assert (metadata["format-version"], len(metadata["snapshots"])) == (1, 1)
     assert [each["transform"] for each in metadata["partition-spec"]] == ["void", "identity"]
@@ -121,8 +55,10 @@ def test_a_table_of_version_1_is_changed_evolved_and_maintained(served: Served, 
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [each[0] for each in rows]
 
 
-def test_a_table_of_version_1_is_created_from_rows_replaced_and_branched(served: Served, spark: SparkSession) -> None:
-    _run(
+def test_a_table_of_version_1_is_created_from_rows_replaced_and_branched(
+    served: ServedLake, spark: SparkSession
+) -> None:
+    run(
         spark,
         f"CREATE TABLE lake.raw.copied PARTITIONED BY (p) {V1} AS SELECT id, id % 2 AS p FROM range(4)",
         f"CREATE OR REPLACE TABLE lake.raw.copied PARTITIONED BY (bucket(2, id)) {V1} AS SELECT id, 1L AS p FROM range(3)",
@@ -132,12 +68,12 @@ def test_a_table_of_version_1_is_created_from_rows_replaced_and_branched(served:
         "INSERT OVERWRITE lake.raw.copied SELECT id, p FROM lake.raw.copied WHERE id > 0",
     )
 
-    assert _rows(spark, "SELECT id FROM lake.raw.copied ORDER BY id") == [(1,), (2,), (10,)]
+    assert rows_of(spark, "SELECT id FROM lake.raw.copied ORDER BY id") == [(1,), (2,), (10,)]
     assert served.metadata("copied")["format-version"] == 1
 
 
 def test_a_table_of_version_1_has_no_delete_files(spark: SparkSession) -> None:
-    _run(
+    run(
         spark,
         f"CREATE TABLE lake.raw.kept (id INT) TBLPROPERTIES ('format-version' = '1', {MERGE_ON_READ})",
         "INSERT INTO lake.raw.kept SELECT /*+ COALESCE(1) */ id FROM range(4)",
@@ -145,14 +81,14 @@ def test_a_table_of_version_1_has_no_delete_files(spark: SparkSession) -> None:
 
     with pytest.raises(PySparkException):
         spark.sql("DELETE FROM lake.raw.kept WHERE id = 1").collect()
-    assert _rows(spark, "SELECT count(*) FROM lake.raw.kept") == [(4,)]
+    assert rows_of(spark, "SELECT count(*) FROM lake.raw.kept") == [(4,)]
 
 
 def test_a_table_of_version_1_is_upgraded_to_versions_2_and_3_and_never_back(
-    served: Served, spark: SparkSession
+    served: ServedLake, spark: SparkSession
 ) -> None:
     for version, name in ((2, "two"), (3, "three")):
-        _run(
+        run(
             spark,
             f"CREATE TABLE lake.raw.{name} (id INT) TBLPROPERTIES ('format-version' = '1', {MERGE_ON_READ})",
             f"INSERT INTO lake.raw.{name} SELECT /*+ COALESCE(1) */ id FROM range(4)",
@@ -160,10 +96,10 @@ def test_a_table_of_version_1_is_upgraded_to_versions_2_and_3_and_never_back(
             f"ALTER TABLE lake.raw.{name} SET TBLPROPERTIES ('format-version' = '{version}')",
             f"DELETE FROM lake.raw.{name} WHERE id = 1",
         )
-        assert _rows(spark, f"SELECT count(*) FROM lake.raw.{name}.delete_files") == [(1,)]
+        assert rows_of(spark, f"SELECT count(*) FROM lake.raw.{name}.delete_files") == [(1,)]
         with pytest.raises(PySparkException, match=r"downgrade|never lowered"):
             spark.sql(f"ALTER TABLE lake.raw.{name} SET TBLPROPERTIES ('format-version' = '1')").collect()
-    _run(
+    run(
         spark,
         "ALTER TABLE lake.raw.two SET TBLPROPERTIES ('format-version' = '3')",
         "INSERT INTO lake.raw.two VALUES (5)",
@@ -171,17 +107,17 @@ def test_a_table_of_version_1_is_upgraded_to_versions_2_and_3_and_never_back(
     )
 
     for name, ids in (("two", [0, 2, 3, 4, 5]), ("three", [0, 2, 3, 4])):
-        rows = _rows(spark, f"SELECT id, _row_id FROM lake.raw.{name} ORDER BY id")
+        rows = rows_of(spark, f"SELECT id, _row_id FROM lake.raw.{name} ORDER BY id")
         assert [each[0] for each in rows] == ids
         assert len({each[1] for each in rows} - {None}) == len(ids)
         assert served.metadata(name)["format-version"] == 3
 
 
-def test_privileges_are_the_same_for_tables_of_version_1(served: Served, spark: SparkSession) -> None:
-    _run(spark, f"CREATE TABLE lake.raw.seen {V1} AS SELECT 1 AS id")
+def test_privileges_are_the_same_for_tables_of_version_1(served: ServedLake, spark: SparkSession) -> None:
+    run(spark, f"CREATE TABLE lake.raw.seen {V1} AS SELECT 1 AS id")
     viewer = served.viewer.spark
 
-    assert _rows(viewer, "SELECT id FROM lake.raw.seen") == [(1,)]
+    assert rows_of(viewer, "SELECT id FROM lake.raw.seen") == [(1,)]
     for statement in (
         "DELETE FROM lake.raw.seen WHERE id = 1",
         "UPDATE lake.raw.seen SET id = 2",
@@ -190,5 +126,5 @@ def test_privileges_are_the_same_for_tables_of_version_1(served: Served, spark: 
         f"CREATE TABLE lake.raw.mine {V1} AS SELECT * FROM lake.raw.seen",
         "CALL lake.system.rewrite_data_files('raw.seen')",
     ):
-        assert _state(viewer, statement) == "42501"
-    assert _rows(spark, "SELECT id FROM lake.raw.seen") == [(1,)]
+        assert refused_state(viewer, statement) == "42501"
+    assert rows_of(spark, "SELECT id FROM lake.raw.seen") == [(1,)]

@@ -1,74 +1,19 @@
 """Tables of format version 3 in Spark: variants, row lineage, deletion vectors, column defaults, upgrade and maintenance."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import httpx
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.app.background import run_in_background
-from headgate.app.settings.settings import Settings
-from headgate.cli.demo.people import Person, Persona
-from headgate.spark.toolchain.prepare import Toolchain, default_cache
+from tests.journeys.served_lake import MERGE_ON_READ, ServedLake, refused_state, rows_of
 from tests.lake.table_v3 import DEFAULTS
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 V3 = "TBLPROPERTIES ('format-version' = '3')"
-MERGE_ON_READ = ", ".join(f"'write.{each}.mode' = 'merge-on-read'" for each in ("delete", "update", "merge"))
 MERGE = """
 MERGE INTO lake.raw.rows t USING (SELECT 4L AS id UNION ALL SELECT 9L) s ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET c = 'z' WHEN NOT MATCHED THEN INSERT (id, c) VALUES (s.id, 'n')
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """The owner, a viewer of `raw`, and the address of the catalog."""
-
-    owner: Person
-    viewer: Person
-    url: str
-
-    def rest(self, method: str, path: str, body: Any) -> httpx.Response:
-        """Send one request of the owner to the Iceberg REST catalog."""
-        headers = {"Authorization": f"Bearer {self.owner.token}"}
-        return httpx.request(method, f"{self.url}/iceberg/v1{path}", json=body, headers=headers, timeout=60)
-
-
-@pytest.fixture(scope="module")
-def served(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    assert toolchain.guard_jar.exists()
-    folder = tmp_path_factory.mktemp("v3") / "data"
-    with run_in_background(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
-        token = server.settings.owner_token.read_text(encoding="utf-8").strip()
-        owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
-        owner.call("POST", "/users", {"name": "viewer"})
-        token = owner.call("POST", "/tokens", {"principal": "viewer"})["token"]
-        viewer = Person(Persona("viewer", "", ()), token, server.url, server.gateway_port)
-        owner.call("POST", "/databases", {"name": "raw"})
-        owner.call("POST", "/assignments", {"subject": "viewer", "role": "viewer", "resource": "lake.raw"})
-        yield Served(owner, viewer, server.url)
-        for person in (owner, viewer):
-            person.close()
-
-
-@pytest.fixture
-def spark(served: Served) -> SparkSession:
-    return served.owner.spark
-
-
-def _rows(spark: SparkSession, statement: str) -> list[tuple[Any, ...]]:
-    return [tuple(each) for each in spark.sql(statement).collect()]
-
-
-def _state(work: Any) -> str | None:
-    with pytest.raises(PySparkException) as raised:
-        work()
-    return raised.value.getSqlState()
 
 
 def test_variants_are_written_read_and_changed(spark: SparkSession) -> None:
@@ -84,12 +29,12 @@ def test_variants_are_written_read_and_changed(spark: SparkSession) -> None:
 
     read = "SELECT id, variant_get(v, '$.a', 'int'), schema_of_variant(v), to_json(v) FROM lake.raw.{} ORDER BY id"
     rows = [(1, 1, "OBJECT<a: BIGINT, b: ARRAY<BIGINT>>", '{"a":1,"b":[1,2]}'), (2, 2, "OBJECT<a: BIGINT>", '{"a":2}')]
-    assert _rows(spark, read.format("events")) == rows
-    assert _rows(spark, read.format("seen")) == rows
+    assert rows_of(spark, read.format("events")) == rows
+    assert rows_of(spark, read.format("seen")) == rows
     exploded = "SELECT key, value::INT FROM lake.raw.events, LATERAL variant_explode(v) WHERE id = 2"
-    assert _rows(spark, exploded) == [("a", 2)]
+    assert rows_of(spark, exploded) == [("a", 2)]
     assert spark.table("lake.raw.events").schema.simpleString() == "struct<id:int,v:variant>"
-    assert _rows(spark, "SELECT try_variant_get(v, '$.a', 'date') FROM lake.raw.events WHERE id = 1") == [(None,)]
+    assert rows_of(spark, "SELECT try_variant_get(v, '$.a', 'date') FROM lake.raw.events WHERE id = 1") == [(None,)]
 
 
 def test_variants_inside_other_types_are_read(spark: SparkSession) -> None:
@@ -99,7 +44,7 @@ def test_variants_inside_other_types_are_read(spark: SparkSession) -> None:
     )
 
     read = "SELECT a[0]::INT, m['k']::INT, s.v::INT FROM lake.raw.nested"
-    assert _rows(spark, read) == [(1, 2, 3)]
+    assert rows_of(spark, read) == [(1, 2, 3)]
 
 
 def test_a_variant_needs_a_table_of_format_version_3(spark: SparkSession) -> None:
@@ -129,8 +74,8 @@ def test_row_ids_survive_deletes_updates_merges_and_maintenance(spark: SparkSess
     ):
         spark.sql(statement).collect()
     lineage = "SELECT id, c, _row_id, _last_updated_sequence_number FROM lake.raw.rows ORDER BY id"
-    rows = _rows(spark, lineage)
-    vectors = _rows(spark, "SELECT DISTINCT file_format FROM lake.raw.rows.delete_files")
+    rows = rows_of(spark, lineage)
+    vectors = rows_of(spark, "SELECT DISTINCT file_format FROM lake.raw.rows.delete_files")
 
     assert [each[:3] for each in rows[:4]] == [(0, "x", 0), (3, "y", 3), (4, "z", 4), (5, "x", 5)]
     assert [each[3] for each in rows] == [1, 4, 5, 1, 5]
@@ -143,8 +88,8 @@ def test_row_ids_survive_deletes_updates_merges_and_maintenance(spark: SparkSess
         "CALL lake.system.expire_snapshots(table => 'raw.rows', retain_last => 1, older_than => TIMESTAMP '2100-01-01')",
     ):
         spark.sql(statement).collect()
-    assert _rows(spark, lineage) == rows
-    assert _rows(spark, "SELECT * FROM lake.raw.rows.delete_files") == []
+    assert rows_of(spark, lineage) == rows
+    assert rows_of(spark, "SELECT * FROM lake.raw.rows.delete_files") == []
 
 
 def test_rows_of_branches_published_changes_and_merged_manifests_have_row_ids_of_their_own(spark: SparkSession) -> None:
@@ -155,7 +100,7 @@ def test_rows_of_branches_published_changes_and_merged_manifests_have_row_ids_of
         "INSERT INTO lake.raw.branched VALUES (20)",
     ):
         spark.sql(statement).collect()
-    head = _rows(spark, "SELECT snapshot_id FROM lake.raw.branched.refs WHERE name = 'beside'")[0][0]
+    head = rows_of(spark, "SELECT snapshot_id FROM lake.raw.branched.refs WHERE name = 'beside'")[0][0]
     for statement in (
         f"CALL lake.system.cherrypick_snapshot('raw.branched', {head})",
         "DELETE FROM lake.raw.branched WHERE id = 20",
@@ -165,7 +110,7 @@ def test_rows_of_branches_published_changes_and_merged_manifests_have_row_ids_of
     ):
         spark.sql(statement).collect()
 
-    rows = _rows(spark, "SELECT id, _row_id FROM lake.raw.branched ORDER BY id")
+    rows = rows_of(spark, "SELECT id, _row_id FROM lake.raw.branched ORDER BY id")
     assert [each[0] for each in rows] == [0, 1, 2, 10, 30]
     assert len({each[1] for each in rows}) == 5
 
@@ -186,7 +131,7 @@ def test_any_first_commit_after_the_upgrade_assigns_row_ids(spark: SparkSession,
     }
     spark.sql(statements[first]).collect()
 
-    ids = [each[0] for each in _rows(spark, f"SELECT _row_id FROM {name}")]
+    ids = [each[0] for each in rows_of(spark, f"SELECT _row_id FROM {name}")]
     assert None not in ids
     assert len({*ids}) == len(ids) > 0
 
@@ -195,33 +140,35 @@ def test_a_table_is_upgraded_and_its_past_stays_readable(spark: SparkSession) ->
     spark.sql(f"CREATE TABLE lake.raw.grown (id INT) TBLPROPERTIES ({MERGE_ON_READ})")
     spark.sql("INSERT INTO lake.raw.grown SELECT /*+ COALESCE(1) */ id FROM range(4)")
     spark.sql("DELETE FROM lake.raw.grown WHERE id = 0")
-    past = _rows(spark, "SELECT max_by(snapshot_id, committed_at) FROM lake.raw.grown.snapshots")[0][0]
+    past = rows_of(spark, "SELECT max_by(snapshot_id, committed_at) FROM lake.raw.grown.snapshots")[0][0]
 
     spark.sql("ALTER TABLE lake.raw.grown SET TBLPROPERTIES ('format-version' = '3')")
-    assert _rows(spark, "SELECT id, _row_id FROM lake.raw.grown ORDER BY id") == [(1, None), (2, None), (3, None)]
+    assert rows_of(spark, "SELECT id, _row_id FROM lake.raw.grown ORDER BY id") == [(1, None), (2, None), (3, None)]
     spark.sql("INSERT INTO lake.raw.grown VALUES (9)")
     spark.sql("DELETE FROM lake.raw.grown WHERE id = 2")
 
-    ids = [each[1] for each in _rows(spark, "SELECT id, _row_id FROM lake.raw.grown ORDER BY id")]
+    ids = [each[1] for each in rows_of(spark, "SELECT id, _row_id FROM lake.raw.grown ORDER BY id")]
     assert len({*ids}) == 3
     assert None not in ids
-    assert _rows(spark, f"SELECT id FROM lake.raw.grown VERSION AS OF {past} ORDER BY id") == [(1,), (2,), (3,)]
+    assert rows_of(spark, f"SELECT id FROM lake.raw.grown VERSION AS OF {past} ORDER BY id") == [(1,), (2,), (3,)]
     spark.sql(f"CALL lake.system.rollback_to_snapshot('raw.grown', {past})")
     spark.sql("INSERT INTO lake.raw.grown VALUES (10)")
-    assert _rows(spark, "SELECT id FROM lake.raw.grown ORDER BY id") == [(1,), (2,), (3,), (10,)]
+    assert rows_of(spark, "SELECT id FROM lake.raw.grown ORDER BY id") == [(1,), (2,), (3,), (10,)]
 
 
 def test_a_replaced_table_keeps_its_version_and_its_row_ids_go_on(spark: SparkSession) -> None:
     spark.sql(f"CREATE TABLE lake.raw.replaced {V3} AS SELECT id FROM range(3)")
     spark.sql(f"CREATE OR REPLACE TABLE lake.raw.replaced {V3} AS SELECT 'a' AS word")
 
-    assert _rows(spark, "SELECT word, _row_id FROM lake.raw.replaced") == [("a", 3)]
-    shown = dict(_rows(spark, "SHOW TBLPROPERTIES lake.raw.replaced"))
+    assert rows_of(spark, "SELECT word, _row_id FROM lake.raw.replaced") == [("a", 3)]
+    shown = dict(rows_of(spark, "SHOW TBLPROPERTIES lake.raw.replaced"))
     assert (shown["format-version"], shown["write.parquet.compression-codec"]) == ("3", "zstd")
 
 
 @pytest.mark.parametrize("type", [each for each in DEFAULTS if not each.startswith(("timestamp", "time"))])
-def test_defaults_that_another_client_set_are_read_and_written(served: Served, spark: SparkSession, type: str) -> None:
+def test_defaults_that_another_client_set_are_read_and_written(
+    served: ServedLake, spark: SparkSession, type: str
+) -> None:
     name = "default_" + "".join(filter(str.isalnum, type))
     spark.sql(f"CREATE TABLE lake.raw.{name} (id BIGINT) {V3}")
     spark.sql(f"INSERT INTO lake.raw.{name} VALUES (1)")
@@ -238,15 +185,15 @@ def test_defaults_that_another_client_set_are_read_and_written(served: Served, s
     spark.sql(f"REFRESH TABLE lake.raw.{name}")
     spark.sql(f"INSERT INTO lake.raw.{name} (id) VALUES (2)")
 
-    rows = _rows(spark, f"SELECT id, c IS NULL FROM lake.raw.{name} ORDER BY id")
+    rows = rows_of(spark, f"SELECT id, c IS NULL FROM lake.raw.{name} ORDER BY id")
     assert rows == [(1, False), (2, False)]
 
 
-def test_privileges_are_the_same_for_tables_of_version_3(served: Served, spark: SparkSession) -> None:
+def test_privileges_are_the_same_for_tables_of_version_3(served: ServedLake, spark: SparkSession) -> None:
     spark.sql(f"CREATE TABLE lake.raw.kept {V3} AS SELECT 1 AS id, parse_json('1') AS v")
     viewer = served.viewer.spark
 
-    assert _rows(viewer, "SELECT id, v::INT, _row_id FROM lake.raw.kept") == [(1, 1, 0)]
+    assert rows_of(viewer, "SELECT id, v::INT, _row_id FROM lake.raw.kept") == [(1, 1, 0)]
     for statement in (
         "DELETE FROM lake.raw.kept WHERE id = 1",
         "UPDATE lake.raw.kept SET v = parse_json('2')",
@@ -255,8 +202,8 @@ def test_privileges_are_the_same_for_tables_of_version_3(served: Served, spark: 
         f"CREATE TABLE lake.raw.mine {V3} AS SELECT * FROM lake.raw.kept",
         "CALL lake.system.rewrite_data_files('raw.kept')",
     ):
-        assert _state(lambda statement=statement: viewer.sql(statement).collect()) == "42501"
-    assert _rows(spark, "SELECT id, v::INT FROM lake.raw.kept") == [(1, 1)]
+        assert refused_state(viewer, statement) == "42501"
+    assert rows_of(spark, "SELECT id, v::INT FROM lake.raw.kept") == [(1, 1)]
 
 
 def test_own_properties_and_snapshot_notes_are_kept(spark: SparkSession) -> None:
@@ -267,11 +214,11 @@ def test_own_properties_and_snapshot_notes_are_kept(spark: SparkSession) -> None
     )
     rows.writeTo("lake.raw.noted").option("snapshot-property.run.id", "7").append()
 
-    notes = _rows(
+    notes = rows_of(
         spark, "SELECT summary['my-note'], summary['run.id'] FROM lake.raw.noted.snapshots ORDER BY committed_at"
     )
     assert notes == [("hello", None), (None, "7")]
-    shown = dict(_rows(spark, "SHOW TBLPROPERTIES lake.raw.noted"))
+    shown = dict(rows_of(spark, "SHOW TBLPROPERTIES lake.raw.noted"))
     assert (shown["my.own"], shown["team.tier"]) == ("1", "gold")
 
 

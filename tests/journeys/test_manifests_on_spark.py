@@ -1,14 +1,7 @@
 """Every way in which Spark writes a table ends in a commit whose manifests Headgate can read."""
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.sql.connect.session import SparkSession
-
-from headgate.app.background import run_in_background
-from headgate.app.settings.settings import Settings
-from headgate.cli.demo.people import Person, Persona
-from headgate.spark.toolchain.prepare import Toolchain, default_cache
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 TABLE = "lake.raw.t"
@@ -18,18 +11,6 @@ PARTITIONED BY (s, bucket(4, i), days(at), p, b, truncate(2, x), d)
 TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read')
 """
 ROW = "({}, 'a', DATE'2024-01-0{}', TIMESTAMP'2024-01-01 00:00:00', 1.50, 0.5, true, X'0102')"
-
-
-@pytest.fixture(scope="module")
-def spark(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    assert toolchain.guard_jar.exists()
-    folder = tmp_path_factory.mktemp("manifests") / "data"
-    with run_in_background(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
-        token = server.settings.owner_token.read_text(encoding="utf-8").strip()
-        owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
-        owner.call("POST", "/databases", {"name": "raw"})
-        yield owner.spark
-        owner.close()
 
 
 def test_commits_with_partitions_deletes_and_rewrites_are_read(spark: SparkSession) -> None:
