@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,6 +189,15 @@ class CatalogHarness:
         if by:
             sent["Authorization"] = f"Bearer {by}"
         return self._client.request(method, f"{self.url}/v1{path}", json=body, headers=sent)
+
+    def metadata(self, table: str) -> dict[str, Any]:
+        """Return the metadata of a table of the database `raw`."""
+        found: dict[str, Any] = self.call("GET", f"/namespaces/raw/tables/{table}").json()["metadata"]
+        return found
+
+    def commit(self, table: str, *updates: Mapping[str, Any], by: str = ADMIN) -> httpx.Response:
+        """Commit updates to a table of the database `raw`, whatever its state."""
+        return self.call("POST", f"/namespaces/raw/tables/{table}", {"requirements": [], "updates": updates}, by)
 
     def metadata_files(self) -> list[Path]:
         return self._files(".metadata.json")

@@ -18,6 +18,9 @@ from tests.lake.catalog_harness import CatalogHarness, served
 SCHEMA = Schema(NestedField(1, "d", LongType()))
 V1 = {"format-version": "1"}
 LIST_V1 = record(*(each for each in LIST["fields"] if each["field-id"] not in (515, 516, 517)))
+LIST_WITH_NUMBERS = record(
+    *LIST_V1["fields"], *(field(id, f"f{id}", "long") for id in (515, 516)), field(517, "content", "int")
+)
 WITHOUT_COUNTS = record(*(each for each in LIST_V1["fields"] if each["field-id"] <= 503))
 DATA_V1 = record(
     field(0, "status", "int"),
@@ -64,6 +67,10 @@ class Table:
     def list(self, *manifests: str, name: str = "list.avro", rows: int = 2) -> str:
         return self.put(name, avro(LIST_V1, len(manifests), b"".join(_listed_v1(each, rows) for each in manifests)))
 
+    def list_without_counts(self, *manifests: str, name: str = "list.avro") -> str:
+        entries = b"".join(text(each) + b"".join(map(number, (1000, 0, FIRST))) for each in manifests)
+        return self.put(name, avro(WITHOUT_COUNTS, len(manifests), entries))
+
     def commit(
         self, manifest_list: str, said: Mapping[str, Any] = MappingProxyType({}), by: str = "ann"
     ) -> httpx.Response:
@@ -84,12 +91,10 @@ class Table:
         return self.commit(manifest_list, {"snapshot-id": SECOND, "parent-snapshot-id": FIRST, **more}, by)
 
     def update(self, *updates: Mapping[str, Any], by: str = "admin") -> httpx.Response:
-        body = {"requirements": [], "updates": updates}
-        return self.world.call("POST", f"/namespaces/raw/tables/{self.name}", body, by)
+        return self.world.commit(self.name, *updates, by=by)
 
     def metadata(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.world.call("GET", f"/namespaces/raw/tables/{self.name}").json()["metadata"]
-        return found
+        return self.world.metadata(self.name)
 
 
 @pytest.fixture(scope="module")
@@ -138,15 +143,12 @@ def test_an_append_to_another_snapshot_than_the_head_needs_the_privileges_to_cha
 
 
 def test_the_sequence_number_0_and_the_content_data_are_those_of_version_1(table: Table) -> None:
-    schema = record(
-        *LIST_V1["fields"], *(field(id, f"f{id}", "long") for id in (515, 516)), field(517, "content", "int")
-    )
     zeros = number(0) * 3
     manifest = table.put(
         "m.avro", avro(SEQUENCES, 1, number(1) + file_values(table.data) + _optional(0) + _optional(None))
     )
 
-    answer = table.commit(table.put("list.avro", avro(schema, 1, _listed_v1(manifest) + zeros)))
+    answer = table.commit(table.put("list.avro", avro(LIST_WITH_NUMBERS, 1, _listed_v1(manifest) + zeros)))
 
     assert answer.status_code == 200, answer.text
     assert table.second(table.list(manifest, name="l2.avro")).status_code == 200
@@ -166,14 +168,11 @@ def test_the_sequence_number_0_and_the_content_data_are_those_of_version_1(table
 def test_a_list_with_a_delete_manifest_or_a_sequence_number_is_refused(
     filled: Table, content: int, sequence: int, lowest: int, words: str, by: str
 ) -> None:
-    schema = record(
-        *LIST_V1["fields"], *(field(id, f"f{id}", "long") for id in (515, 516)), field(517, "content", "int")
-    )
     manifest = f"{filled.location}/metadata/m.avro"
     forged = _listed_v1(manifest) + number(sequence) + number(lowest) + number(content)
 
     # The parent has the manifest too: its entry in the new list counts nevertheless.
-    answer = filled.second(filled.put("l2.avro", avro(schema, 1, forged)), by)
+    answer = filled.second(filled.put("l2.avro", avro(LIST_WITH_NUMBERS, 1, forged)), by)
 
     assert (answer.status_code, words in answer.text) == (400, True), answer.text
     assert len(filled.metadata()["snapshots"]) == 1
@@ -216,20 +215,17 @@ def test_a_list_with_a_wrong_number_of_rows_is_refused(table: Table) -> None:
 
 def test_a_list_without_counts_is_accepted_and_its_files_decide(table: Table) -> None:
     manifest = table.manifest()
-    entries = text(manifest) + b"".join(map(number, (1000, 0, FIRST)))
-    path = table.put("list.avro", avro(WITHOUT_COUNTS, 1, entries))
 
-    assert table.commit(path).status_code == 200
-    same = table.put("l2.avro", avro(WITHOUT_COUNTS, 1, entries))
-    less = table.put("l3.avro", avro(WITHOUT_COUNTS, 0, b""))
+    assert table.commit(table.list_without_counts(manifest)).status_code == 200
+    same = table.list_without_counts(manifest, name="l2.avro")
+    less = table.list_without_counts(name="l3.avro")
     assert table.second(same).status_code == 200
     assert table.second(less, snapshot_id=9, parent_snapshot_id=SECOND).status_code == 403
 
 
 def test_a_forged_number_of_rows_of_an_existing_manifest_is_refused(table: Table) -> None:
     manifest = table.manifest()
-    entries = text(manifest) + b"".join(map(number, (1000, 0, FIRST)))
-    assert table.commit(table.put("list.avro", avro(WITHOUT_COUNTS, 1, entries))).status_code == 200
+    assert table.commit(table.list_without_counts(manifest)).status_code == 200
 
     answer = table.second(table.list(manifest, name="l2.avro", rows=1), "bob")
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.journeys.test_catalog import SCHEMA, VERSION
+from tests.lake.staged_table import build_create_commit
 
 TABLES, VIEWS = "/v1/namespaces/raw/tables", "/v1/namespaces/raw/views"
 COMMENT = "what another user wrote afterwards"
@@ -54,18 +55,7 @@ def view(name: str) -> dict[str, Any]:
 def staged(world: DeploymentHarness, name: str) -> dict[str, Any]:
     """Return the commit that creates a staged table."""
     metadata = sent(world, "maker", TABLES, {**table(name), "stage-create": True}).json()["metadata"]
-    updates = [
-        {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
-        {"action": "upgrade-format-version", "format-version": 2},
-        {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 1},
-        {"action": "set-current-schema", "schema-id": -1},
-        {"action": "add-spec", "spec": {"spec-id": 0, "fields": []}},
-        {"action": "set-default-spec", "spec-id": -1},
-        {"action": "add-sort-order", "sort-order": {"order-id": 0, "fields": []}},
-        {"action": "set-default-sort-order", "sort-order-id": -1},
-        {"action": "set-location", "location": metadata["location"]},
-    ]
-    return {"requirements": [{"type": "assert-create"}], "updates": updates}
+    return build_create_commit(metadata)
 
 
 def registered(world: DeploymentHarness, name: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
 from tests.lake.catalog_harness import LAKE, CatalogHarness, served
+from tests.lake.staged_table import build_create_updates
 
 ROWS = pa.table({"name": ["a", "b"], "amount": [1, 2]})
 SCHEMA = Schema(NestedField(1, "name", StringType()), NestedField(2, "amount", LongType()))
@@ -318,20 +319,6 @@ class TestIdentityAndPlace:
 class TestStagedCreates:
     """A staged create is bound to its caller, its name and its location."""
 
-    def _changes(self, metadata: dict[str, Any], **other: Any) -> list[dict[str, Any]]:
-        return [
-            {"action": "assign-uuid", "uuid": other.get("uuid", metadata["table-uuid"])},
-            {"action": "upgrade-format-version", "format-version": other.get("version", 2)},
-            {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 2},
-            {"action": "set-current-schema", "schema-id": -1},
-            {"action": "add-spec", "spec": metadata["partition-specs"][0]},
-            {"action": "set-default-spec", "spec-id": -1},
-            {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
-            {"action": "set-default-sort-order", "sort-order-id": -1},
-            {"action": "set-location", "location": other.get("location", metadata["location"])},
-            {"action": "set-properties", "updates": other.get("properties", {})},
-        ]
-
     def _commit(
         self, world: CatalogHarness, name: str, updates: list[dict[str, Any]], token: str = MALLORY
     ) -> httpx.Response:
@@ -342,30 +329,33 @@ class TestStagedCreates:
         metadata = _create(world, **{"stage-create": True}).json()["metadata"]
         theirs = world.iceberg().load_table("secret.salaries")
         world.rights.allow("eve", MINE[:-1], "*")
+        moved = {"action": "set-properties", "updates": {"write.data.path": theirs.location()}}
         before = world.rights.store.head(), world.metadata_files()
 
         refused = [
-            self._commit(world, "new", self._changes(metadata, uuid=str(uuid.uuid4()))),
-            self._commit(world, "new", self._changes(metadata, uuid=str(theirs.metadata.table_uuid))),
-            self._commit(world, "new", self._changes(metadata, location=theirs.location())),
-            self._commit(world, "new", self._changes(metadata, location=metadata["location"] + "/x")),
-            self._commit(world, "new", self._changes({**metadata, "schemas": [_with_default(DEFAULTS[0])]})),
-            self._commit(world, "new", self._changes(metadata, properties={"write.data.path": theirs.location()})),
-            self._commit(world, "other", self._changes(metadata)),
-            self._commit(world, "new", self._changes(metadata), "eve"),
+            self._commit(world, "new", build_create_updates({**metadata, "table-uuid": str(uuid.uuid4())})),
+            self._commit(
+                world, "new", build_create_updates({**metadata, "table-uuid": str(theirs.metadata.table_uuid)})
+            ),
+            self._commit(world, "new", build_create_updates({**metadata, "location": theirs.location()})),
+            self._commit(world, "new", build_create_updates({**metadata, "location": metadata["location"] + "/x"})),
+            self._commit(world, "new", build_create_updates({**metadata, "schemas": [_with_default(DEFAULTS[0])]})),
+            self._commit(world, "new", [*build_create_updates(metadata), moved]),
+            self._commit(world, "other", build_create_updates(metadata)),
+            self._commit(world, "new", build_create_updates(metadata), "eve"),
         ]
 
         assert [answer.status_code for answer in refused] == [403] * len(refused)
-        for malformed in (self._changes(metadata)[1:], self._changes(metadata, version=0)):
+        for malformed in (build_create_updates(metadata)[1:], build_create_updates(metadata, 0)):
             assert self._commit(world, "new", malformed).status_code == 400
         assert (world.rights.store.head(), world.metadata_files()) == before
         assert world.call("HEAD", "/namespaces/raw/tables/new").status_code == 404
-        assert self._commit(world, "new", self._changes(metadata)).status_code == 200
+        assert self._commit(world, "new", build_create_updates(metadata)).status_code == 200
         assert world.rights.find((*MINE[:-1], "new")) == metadata["table-uuid"]
         # A client that lost the answer may retry; the retry has no further effect.
         world.rights.allow(MALLORY, (*MINE[:-1], "new"), "table.select")
         assert (
-            self._commit(world, "new", self._changes(metadata)).json()["metadata"]["table-uuid"]
+            self._commit(world, "new", build_create_updates(metadata)).json()["metadata"]["table-uuid"]
             == metadata["table-uuid"]
         )
         assert world.rights.store.head().revision == before[0].revision + 2
@@ -395,7 +385,7 @@ class TestStagedCreates:
             for number, (id, parent) in enumerate(parents.items(), 1)
         ]
 
-        answer = self._commit(world, "new", [*self._changes(metadata), *snapshots])
+        answer = self._commit(world, "new", [*build_create_updates(metadata), *snapshots])
 
         _forbidden(answer)
         assert world.call("HEAD", "/namespaces/raw/tables/new").status_code == 404
@@ -405,7 +395,7 @@ class TestStagedCreates:
         assert _create(world).status_code == 200
         before = world.metadata_files()
 
-        answer = self._commit(world, "new", self._changes(first))
+        answer = self._commit(world, "new", build_create_updates(first))
 
         assert (answer.status_code, answer.json()["error"]["type"]) == (409, "AlreadyExistsException")
         assert world.metadata_files() == before

@@ -14,6 +14,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
 from tests.lake.catalog_harness import ADMIN, LAKE, ZSTD, CatalogHarness, served
+from tests.lake.staged_table import build_create_commit
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 ROWS = pa.table({"n": [1, 2]})
@@ -333,21 +334,7 @@ class TestAgain:
     ) -> None:
         new = {"name": "t", "schema": SCHEMA.model_dump(), "stage-create": True}
         metadata = world.call("POST", f"/namespaces/{database}/tables", new).json()["metadata"]
-        updates = [
-            {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
-            {"action": "upgrade-format-version", "format-version": 2},
-            {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 1},
-            {"action": "set-current-schema", "schema-id": -1},
-            {"action": "add-spec", "spec": metadata["partition-specs"][0]},
-            {"action": "set-default-spec", "spec-id": -1},
-            {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
-            {"action": "set-default-sort-order", "sort-order-id": -1},
-            {"action": "set-location", "location": metadata["location"]},
-        ]
-        body, key = (
-            {"requirements": [{"type": "assert-create"}], "updates": updates},
-            {"idempotency_key": str(uuid.uuid4())},
-        )
+        body, key = build_create_commit(metadata), {"idempotency_key": str(uuid.uuid4())}
         path = f"/namespaces/{database}/tables/t"
         assert world.call("POST", path, body, **key).status_code == 200
         world.iceberg().load_table((database, "t")).append(ROWS)

@@ -12,6 +12,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from tests.lake.catalog_harness import ZSTD, CatalogHarness, served
+from tests.lake.staged_table import build_create_commit
 from tests.lake.table_v3 import NEW_TYPES
 
 Document = dict[str, Any]
@@ -35,32 +36,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
         yield made
 
 
-def _load(world: CatalogHarness, name: str) -> Document:
-    found: Document = world.call("GET", f"/namespaces/raw/tables/{name}").json()["metadata"]
-    return found
-
-
-def _commit(world: CatalogHarness, name: str, *updates: Document, by: str = "admin") -> Any:
-    return world.call("POST", f"/namespaces/raw/tables/{name}", {"requirements": [], "updates": updates}, by)
-
-
 def _stage(world: CatalogHarness, name: str, version: int | None) -> tuple[Document, Any]:
     """Stage and create a table of version 1, with this version in the commit; return its staged metadata and the answer."""
     body = {"name": name, "schema": PLAIN, "properties": V1, "stage-create": True}
     metadata: Document = world.call("POST", "/namespaces/raw/tables", body).json()["metadata"]
-    updates = [
-        {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
-        *([] if version is None else [{**UPGRADE, "format-version": version}]),
-        {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 2},
-        {"action": "set-current-schema", "schema-id": -1},
-        {"action": "add-spec", "spec": metadata["partition-specs"][0]},
-        {"action": "set-default-spec", "spec-id": -1},
-        {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
-        {"action": "set-default-sort-order", "sort-order-id": -1},
-        {"action": "set-location", "location": metadata["location"]},
-    ]
-    body = {"requirements": [{"type": "assert-create"}], "updates": updates}
-    return metadata, world.call("POST", f"/namespaces/raw/tables/{name}", body)
+    return metadata, world.call("POST", f"/namespaces/raw/tables/{name}", build_create_commit(metadata, version))
 
 
 class TestWorkingWithVersion1:
@@ -83,7 +63,7 @@ class TestWorkingWithVersion1:
         loaded = world.iceberg().load_table("raw.used")
         assert (table.metadata.format_version, loaded.metadata.format_version) == (1, 1)
         assert sorted(loaded.scan().to_arrow()["amount"].to_pylist()) == [1, 2, 2, 3]
-        metadata = _load(world, "used")
+        metadata = world.metadata("used")
         assert metadata["properties"] == ZSTD
         assert metadata["schema"] == metadata["schemas"][-1]
         assert [each["transform"] for each in metadata["partition-spec"]] == ["void"]
@@ -92,7 +72,7 @@ class TestWorkingWithVersion1:
     def test_a_new_table_without_a_version_has_version_2(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.default", SCHEMA)
 
-        assert _load(world, "default")["format-version"] == 2
+        assert world.metadata("default")["format-version"] == 2
 
     @pytest.mark.parametrize(("version", "made"), [(1, 1), (2, 2), (3, 3), (None, 2)])
     def test_a_staged_table_has_the_version_of_its_first_commit(
@@ -103,18 +83,18 @@ class TestWorkingWithVersion1:
         metadata, answer = _stage(world, name, version)
 
         assert answer.status_code == 200, answer.text
-        loaded = _load(world, name)
+        loaded = world.metadata(name)
         assert (metadata["format-version"], loaded["format-version"]) == (1, made)
         assert ("schema" in loaded, "partition-spec" in loaded) == (made == 1, made == 1)
 
     def test_a_retried_commit_is_applied_once(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.retried", SCHEMA, properties=V1).append(ROWS)
-        metadata = _load(world, "retried")
+        metadata = world.metadata("retried")
         head = metadata["snapshots"][0]
         snapshot = {**head, "snapshot-id": 5, "parent-snapshot-id": head["snapshot-id"], "timestamp-ms": int(time.time() * 1000)}  # fmt: skip
         added = {"action": "add-snapshot", "snapshot": snapshot}
 
-        first, second = _commit(world, "retried", added), _commit(world, "retried", added)
+        first, second = world.commit("retried", added), world.commit("retried", added)
 
         assert (first.status_code, second.status_code) == (200, 200)
         assert first.json()["metadata-location"] == second.json()["metadata-location"]
@@ -137,7 +117,7 @@ class TestWorkingWithVersion1:
         assert (refused, answer.status_code) == ([400, 400], 200), answer.text
         table = world.iceberg().load_table("raw.early")
         table.append(ROWS)
-        assert (table.scan().to_arrow().num_rows, _load(world, "early")["format-version"]) == (4, 1)
+        assert (table.scan().to_arrow().num_rows, world.metadata("early")["format-version"]) == (4, 1)
 
 
 class TestUpgrades:
@@ -148,25 +128,25 @@ class TestUpgrades:
         name = f"upgraded_{version}"
         world.iceberg().create_table(f"raw.{name}", SCHEMA, properties=V1).append(ROWS)
         world.rights.allow("wim", ("lake", "raw", name), "table.select", "table.insert", "table.describe")
-        before = _load(world, name)["snapshots"]
+        before = world.metadata(name)["snapshots"]
 
-        assert _commit(world, name, {**UPGRADE, "format-version": version}, by="wim").status_code == 403
-        assert _commit(world, name, {**UPGRADE, "format-version": version}).status_code == 200
+        assert world.commit(name, {**UPGRADE, "format-version": version}, by="wim").status_code == 403
+        assert world.commit(name, {**UPGRADE, "format-version": version}).status_code == 200
 
-        after = _load(world, name)
+        after = world.metadata(name)
         assert (after["format-version"], after["last-sequence-number"]) == (version, 0)
         assert [{**each, "sequence-number": 0} for each in before] == after["snapshots"]
-        assert _commit(world, name, {**UPGRADE, "format-version": 1}).status_code == 400
-        assert _load(world, name) == after
+        assert world.commit(name, {**UPGRADE, "format-version": 1}).status_code == 400
+        assert world.metadata(name) == after
 
     def test_a_downgrade_to_version_1_is_refused(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.two", SCHEMA)
 
-        answer = _commit(world, "two", {**UPGRADE, "format-version": 1})
+        answer = world.commit("two", {**UPGRADE, "format-version": 1})
 
         assert (answer.status_code, "a version is never lowered" in answer.text) == (400, True)
-        assert _commit(world, "two", {"action": "set-properties", "updates": V1}).status_code == 403
-        assert _load(world, "two")["format-version"] == 2
+        assert world.commit("two", {"action": "set-properties", "updates": V1}).status_code == 403
+        assert world.metadata("two")["format-version"] == 2
 
 
 class TestRefusedCommits:
@@ -178,14 +158,14 @@ class TestRefusedCommits:
     def test_a_table_of_version_1_gets_nothing_of_version_3(self, world: CatalogHarness, field: Document) -> None:
         column = {"id": 3, "name": "c", "required": False, **field}
         schema = {**PLAIN, "fields": [*PLAIN["fields"], column]}
-        before = _load(world, "old")
+        before = world.metadata("old")
 
         updates = [{"action": "add-schema", "schema": schema}, {"action": "set-current-schema", "schema-id": -1}]
-        assert _commit(world, "old", *updates).status_code == 403
+        assert world.commit("old", *updates).status_code == 403
         for staged in (False, True):
             body = {"name": "x", "schema": schema, "properties": V1, "stage-create": staged}
             assert world.call("POST", "/namespaces/raw/tables", body).status_code == 403
-        assert _load(world, "old") == before
+        assert world.metadata("old") == before
 
     @pytest.mark.parametrize("ids", [(1001,), (1000, 1002), (1001, 1000), (1000, 1000)])
     def test_a_partition_spec_with_other_ids_than_its_positions_is_refused(
@@ -195,12 +175,12 @@ class TestRefusedCommits:
             {"source-id": at + 1, "field-id": id, "name": f"p{at}", "transform": "identity"}
             for at, id in enumerate(ids)
         ]
-        before = _load(world, "old")
+        before = world.metadata("old")
 
-        answer = _commit(world, "old", {"action": "add-spec", "spec": {"spec-id": 1, "fields": fields}})
+        answer = world.commit("old", {"action": "add-spec", "spec": {"spec-id": 1, "fields": fields}})
 
         assert answer.status_code == 400, answer.text
-        assert _load(world, "old") == before
+        assert world.metadata("old") == before
 
     def test_a_partition_field_that_replaces_another_at_its_position_is_refused(self, world: CatalogHarness) -> None:
         table = world.iceberg().create_table("raw.parts", SCHEMA, properties=V1)
@@ -208,6 +188,6 @@ class TestRefusedCommits:
             spec.add_identity("name")
         other = {"source-id": 2, "field-id": 1000, "name": "p", "transform": "identity"}
 
-        answer = _commit(world, "parts", {"action": "add-spec", "spec": {"spec-id": 2, "fields": [other]}})
+        answer = world.commit("parts", {"action": "add-spec", "spec": {"spec-id": 2, "fields": [other]}})
 
         assert (answer.status_code, "use the id 1000 for different fields" in answer.text) == (400, True)

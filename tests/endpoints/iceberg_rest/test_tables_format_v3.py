@@ -13,6 +13,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
 from tests.lake.catalog_harness import ZSTD, CatalogHarness, served
+from tests.lake.staged_table import build_create_commit
 from tests.lake.table_v3 import BAD_DEFAULTS, BAD_TYPES, DEFAULTS, NEW_TYPES
 
 Document = dict[str, Any]
@@ -21,6 +22,7 @@ ROWS = pa.table({"name": ["a", "b"], "amount": [1, 2]})
 SCHEMA = Schema(NestedField(1, "name", StringType()), NestedField(2, "amount", LongType()))
 PLAIN = SCHEMA.model_dump(by_alias=True)
 V3 = {"format-version": "3"}
+UPGRADE = {"action": "upgrade-format-version", "format-version": 3}
 CURRENT = {"action": "set-current-schema", "schema-id": -1}
 
 
@@ -32,17 +34,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
         admin.create_namespace("raw")
         for name in ("old", "new"):
             admin.create_table(f"raw.{name}", SCHEMA).append(ROWS)
-        assert _commit(made, "new", {"action": "upgrade-format-version", "format-version": 3}).status_code == 200
+        assert made.commit("new", UPGRADE).status_code == 200
         yield made
-
-
-def _load(world: CatalogHarness, name: str) -> Document:
-    found: Document = world.call("GET", f"/namespaces/raw/tables/{name}").json()["metadata"]
-    return found
-
-
-def _commit(world: CatalogHarness, name: str, *updates: Document, by: str = "admin") -> Any:
-    return world.call("POST", f"/namespaces/raw/tables/{name}", {"requirements": [], "updates": updates}, by)
 
 
 def _schema(*columns: Document) -> Document:
@@ -59,7 +52,7 @@ def _added(*columns: Document) -> Document:
 
 def _write_list(world: CatalogHarness, name: str, **more: Any) -> str:
     """Write the manifest list of the table's last snapshot again, in version 3; return its path."""
-    metadata = _load(world, name)
+    metadata = world.metadata(name)
     old = Path(metadata["snapshots"][-1]["manifest-list"].removeprefix("file://"))
     with old.open("rb") as stream:
         reader: Any = fastavro.reader(stream)
@@ -76,7 +69,7 @@ def _write_list(world: CatalogHarness, name: str, **more: Any) -> str:
 
 def _snapshot(world: CatalogHarness, name: str, **more: Any) -> Document:
     """Return a snapshot that keeps the rows of the current one; None leaves a member out."""
-    metadata = _load(world, name)
+    metadata = world.metadata(name)
     head = metadata["snapshots"][-1]
     made = {
         **head,
@@ -115,7 +108,7 @@ class TestWorkingWithVersion3:
         answer = _create(world, "typed", _schema(*typed, *given, nested))
 
         assert answer.status_code == 200, answer.text
-        metadata = _load(world, "typed")
+        metadata = world.metadata("typed")
         fields = {each["name"]: each for each in metadata["schemas"][0]["fields"]}
         assert (metadata["format-version"], metadata["next-row-id"], metadata["properties"]) == (3, 0, ZSTD)
         assert [fields[each["name"]]["type"] for each in typed] == list(NEW_TYPES)
@@ -127,71 +120,60 @@ class TestWorkingWithVersion3:
 
     def test_a_table_is_staged_and_created_by_its_first_commit(self, world: CatalogHarness) -> None:
         metadata = _create(world, "staged", _schema(_column("variant")), **{"stage-create": True}).json()["metadata"]
-        updates = [
-            {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
-            {"action": "upgrade-format-version", "format-version": 3},
-            {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 3},
-            CURRENT,
-            {"action": "add-spec", "spec": metadata["partition-specs"][0]},
-            {"action": "set-default-spec", "spec-id": -1},
-            {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
-            {"action": "set-default-sort-order", "sort-order-id": -1},
-            {"action": "set-location", "location": metadata["location"]},
-            {"action": "set-properties", "updates": metadata["properties"]},
-        ]
-        body = {"requirements": [{"type": "assert-create"}], "updates": updates}
+        commit = build_create_commit(metadata, 3)
+        commit["updates"].append({"action": "set-properties", "updates": metadata["properties"]})
 
-        answer = world.call("POST", "/namespaces/raw/tables/staged", body)
+        answer = world.call("POST", "/namespaces/raw/tables/staged", commit)
 
         assert answer.status_code == 200, answer.text
-        loaded = _load(world, "staged")
+        loaded = world.metadata("staged")
         assert (loaded["format-version"], loaded["next-row-id"], loaded["properties"]) == (3, 0, ZSTD)
         assert loaded["schemas"][0]["fields"][2]["type"] == "variant"
 
     def test_an_upgraded_table_keeps_its_snapshots_and_assigns_row_ids_from_0(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.grown", SCHEMA).append(ROWS)
-        before = _load(world, "grown")
+        before = world.metadata("grown")
 
-        assert _commit(world, "grown", {"action": "upgrade-format-version", "format-version": 3}).status_code == 200
-        upgraded = _load(world, "grown")
+        assert world.commit("grown", UPGRADE).status_code == 200
+        upgraded = world.metadata("grown")
         first = _snapshot(world, "grown", added_rows=2, manifest_list=_write_list(world, "grown"))
-        assert _commit(world, "grown", first).status_code == 200
+        assert world.commit("grown", first).status_code == 200
 
         assert upgraded["snapshots"] == before["snapshots"]
         assert len(upgraded["metadata-log"]) == len(before["metadata-log"]) + 1
-        assert _load(world, "grown")["next-row-id"] == 2
+        assert world.metadata("grown")["next-row-id"] == 2
 
     def test_an_upgrade_needs_the_privilege_to_alter_the_table(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.guarded", SCHEMA)
         world.rights.allow("wim", ("lake", "raw", "guarded"), "table.select", "table.insert", "table.describe")
 
-        refused = _commit(world, "guarded", {"action": "upgrade-format-version", "format-version": 3}, by="wim")
+        refused = world.commit("guarded", UPGRADE, by="wim")
 
         assert refused.status_code == 403
-        assert _load(world, "guarded")["format-version"] == 2
+        assert world.metadata("guarded")["format-version"] == 2
 
     def test_a_commit_that_comes_too_late_is_a_conflict(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.raced", SCHEMA).append(ROWS)
-        _commit(world, "raced", {"action": "upgrade-format-version", "format-version": 3})
+        world.commit("raced", UPGRADE)
         files = {"added_rows": 2, "manifest_list": _write_list(world, "raced")}
         late = _snapshot(world, "raced", **files)
-        assert _commit(world, "raced", _snapshot(world, "raced", **files)).status_code == 200
+        assert world.commit("raced", _snapshot(world, "raced", **files)).status_code == 200
         late["snapshot"]["sequence-number"] += 1
 
-        assert _commit(world, "raced", late).status_code == 409
+        assert world.commit("raced", late).status_code == 409
 
     def test_a_write_default_may_change_and_an_initial_default_may_not(self, world: CatalogHarness) -> None:
         self._make(world, "defaults", _column("int", **{"initial-default": 1, "write-default": 1}))
 
         changed = _added(_column("int", **{"initial-default": 1, "write-default": 2}))
-        assert _commit(world, "defaults", changed, CURRENT).status_code == 200
+        assert world.commit("defaults", changed, CURRENT).status_code == 200
         for forged in (
             _column("int", **{"initial-default": 2}),
             _column("int"),
             {**_column("int", **{"initial-default": 1}), "id": 2},
         ):
-            assert _commit(world, "defaults", _added(forged), CURRENT).status_code in (400, 403)
-        assert _load(world, "defaults")["schemas"][-1]["fields"][2]["write-default"] == 2
+            assert world.commit("defaults", _added(forged), CURRENT).status_code in (400, 403)
+        assert world.metadata("defaults")["schemas"][-1]["fields"][2]["write-default"] == 2
 
     @pytest.mark.parametrize(
         ("types", "defaults"),
@@ -209,7 +191,7 @@ class TestWorkingWithVersion3:
 
         promoted = _added(_column(types[1], **{"initial-default": defaults[1]}))
 
-        assert _commit(world, name, promoted, CURRENT).status_code == 200
+        assert world.commit(name, promoted, CURRENT).status_code == 200
 
     def test_a_replaced_table_has_other_defaults(self, world: CatalogHarness) -> None:
         self._make(world, "replaced", _column("int", **{"initial-default": 1}))
@@ -217,32 +199,30 @@ class TestWorkingWithVersion3:
 
         for default in (2, None):
             changed = _added({**_column("int"), "initial-default": default})
-            assert _commit(world, "replaced", changed, CURRENT).status_code == 403
-            assert _commit(world, "replaced", emptied, changed, CURRENT).status_code == 200
+            assert world.commit("replaced", changed, CURRENT).status_code == 403
+            assert world.commit("replaced", emptied, changed, CURRENT).status_code == 200
             back = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch"}
-            head = _load(world, "replaced")["snapshots"][-1]["snapshot-id"]
-            assert _commit(world, "replaced", {**back, "snapshot-id": head}).status_code == 200
+            head = world.metadata("replaced")["snapshots"][-1]["snapshot-id"]
+            assert world.commit("replaced", {**back, "snapshot-id": head}).status_code == 200
 
     def test_a_replaced_table_with_rows_in_a_branch_keeps_its_defaults(self, world: CatalogHarness) -> None:
         self._make(world, "branched", _column("int", **{"initial-default": 1}))
-        head = _load(world, "branched")["snapshots"][-1]["snapshot-id"]
+        head = world.metadata("branched")["snapshots"][-1]["snapshot-id"]
         branch = {"action": "set-snapshot-ref", "ref-name": "dev", "type": "branch", "snapshot-id": head}
         emptied = {"action": "remove-snapshot-ref", "ref-name": "main"}
-        assert _commit(world, "branched", branch, emptied).status_code == 200
+        assert world.commit("branched", branch, emptied).status_code == 200
 
-        answer = _commit(world, "branched", _added(_column("int", **{"initial-default": 2})), CURRENT)
+        answer = world.commit("branched", _added(_column("int", **{"initial-default": 2})), CURRENT)
 
         assert answer.status_code == 403
 
     def _make(self, world: CatalogHarness, name: str, column: Document) -> None:
         """Make a table of version 3 with rows, and add a column."""
         world.iceberg().create_table(f"raw.{name}", SCHEMA).append(ROWS)
-        upgrade = {"action": "upgrade-format-version", "format-version": 3}
-        answer = _commit(world, name, upgrade, _added(column), CURRENT)
+        answer = world.commit(name, UPGRADE, _added(column), CURRENT)
         assert answer.status_code == 200, answer.text
 
 
-UPGRADE = {"action": "upgrade-format-version"}
 MALFORMED: dict[str, list[Any]] = {
     "a downgrade": [{**UPGRADE, "format-version": 2}],
     "a version of the future": [{**UPGRADE, "format-version": 4}],
@@ -326,7 +306,7 @@ class TestUnknownMembers:
     def test_a_member_that_the_specification_does_not_have_is_ignored(self, world: CatalogHarness) -> None:
         said = {"action": "set-properties", "updates": {"my.note": "1"}, "of-the-future": True}
 
-        assert _commit(world, "new", said).status_code == 200
+        assert world.commit("new", said).status_code == 200
 
     @pytest.mark.parametrize(("key", "id"), [("partition-spec", "spec-id"), ("write-order", "order-id")])
     def test_a_table_with_a_transform_of_two_columns_is_not_created(
@@ -354,38 +334,38 @@ class TestForgedRowIds:
     def test_a_snapshot_with_forged_row_ids_is_refused(
         self, world: CatalogHarness, files: Document, said: Document
     ) -> None:
-        before = _load(world, "new")
+        before = world.metadata("new")
         path = _write_list(world, "new", **files)
 
-        answer = _commit(world, "new", _snapshot(world, "new", manifest_list=path, **said))
+        answer = world.commit("new", _snapshot(world, "new", manifest_list=path, **said))
 
         assert answer.status_code == 400, answer.text
-        assert _load(world, "new") == before
+        assert world.metadata("new") == before
 
     def test_a_snapshot_that_assigns_row_ids_a_second_time_is_refused(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.twice", SCHEMA).append(ROWS)
-        _commit(world, "twice", {"action": "upgrade-format-version", "format-version": 3})
+        world.commit("twice", UPGRADE)
         path = _write_list(world, "twice")
-        assert _commit(world, "twice", _snapshot(world, "twice", added_rows=2, manifest_list=path)).status_code == 200
+        assert world.commit("twice", _snapshot(world, "twice", added_rows=2, manifest_list=path)).status_code == 200
 
         again = _snapshot(world, "twice", added_rows=2, manifest_list=_write_list(world, "twice", first_row_id=2))
         same = _snapshot(world, "twice", manifest_list=path)
 
-        assert "another `first_row_id`" in _commit(world, "twice", again).text
-        assert _commit(world, "twice", same).status_code == 200
+        assert "another `first_row_id`" in world.commit("twice", again).text
+        assert world.commit("twice", same).status_code == 200
 
     def test_a_table_of_version_2_gets_no_row_ids(self, world: CatalogHarness) -> None:
         path = _write_list(world, "old")
 
-        answer = _commit(world, "old", _snapshot(world, "old", manifest_list=path, first_row_id=None, added_rows=None))
+        answer = world.commit("old", _snapshot(world, "old", manifest_list=path, first_row_id=None, added_rows=None))
 
         assert (answer.status_code, "tables of format version 2 have no row ids" in answer.text) == (400, True)
 
     def test_a_metadata_file_with_row_ids_from_its_next_one_on_is_not_registered(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.forged", SCHEMA).append(ROWS)
-        _commit(world, "forged", {"action": "upgrade-format-version", "format-version": 3})
+        world.commit("forged", UPGRADE)
         path = _write_list(world, "forged")
-        assert _commit(world, "forged", _snapshot(world, "forged", added_rows=2, manifest_list=path)).status_code == 200
+        assert world.commit("forged", _snapshot(world, "forged", added_rows=2, manifest_list=path)).status_code == 200
         loaded = world.call("GET", "/namespaces/raw/tables/forged").json()
         file = Path(loaded["metadata-location"].removeprefix("file://"))
         world.call("DELETE", "/namespaces/raw/tables/forged")
@@ -404,22 +384,22 @@ class TestForgedRowIds:
 class TestMalformedCommits:
     @pytest.mark.parametrize("case", MALFORMED)
     def test_a_malformed_update_is_a_problem_and_changes_nothing(self, world: CatalogHarness, case: str) -> None:
-        before = _load(world, "new")
+        before = world.metadata("new")
 
-        answer = _commit(world, "new", *MALFORMED[case])
+        answer = world.commit("new", *MALFORMED[case])
 
         assert answer.status_code == 400, answer.text
         assert answer.json()["error"]["message"]
-        assert _load(world, "new") == before
+        assert world.metadata("new") == before
 
     @pytest.mark.parametrize("case", SNAPSHOTS)
     def test_a_malformed_snapshot_is_a_problem_and_changes_nothing(self, world: CatalogHarness, case: str) -> None:
-        before = _load(world, "new")
+        before = world.metadata("new")
 
-        answer = _commit(world, "new", _snapshot(world, "new", **SNAPSHOTS[case]))
+        answer = world.commit("new", _snapshot(world, "new", **SNAPSHOTS[case]))
 
         assert answer.status_code == 400, answer.text
-        assert _load(world, "new") == before
+        assert world.metadata("new") == before
 
     @pytest.mark.parametrize(
         ("column", "status"),
@@ -435,23 +415,23 @@ class TestMalformedCommits:
     def test_a_table_of_version_2_gets_nothing_of_version_3(
         self, world: CatalogHarness, column: Document, status: int
     ) -> None:
-        before = _load(world, "old")
+        before = world.metadata("old")
 
-        assert _commit(world, "old", _added(column), CURRENT).status_code == status
+        assert world.commit("old", _added(column), CURRENT).status_code == status
         body = {"name": "x", "schema": _schema(column)}
         assert world.call("POST", "/namespaces/raw/tables", body).status_code == status
-        assert _load(world, "old") == before
+        assert world.metadata("old") == before
 
     @pytest.mark.parametrize("key", ["format-version", "Format-Version"])
     def test_a_format_version_among_the_properties_of_a_commit_is_refused(
         self, world: CatalogHarness, key: str
     ) -> None:
-        before = _load(world, "old")
+        before = world.metadata("old")
 
-        answer = _commit(world, "old", {"action": "set-properties", "updates": {key: "3"}})
+        answer = world.commit("old", {"action": "set-properties", "updates": {key: "3"}})
 
         assert (answer.status_code, "upgrade-format-version" in answer.text) == (403, True)
-        assert _load(world, "old") == before
+        assert world.metadata("old") == before
 
     def test_a_new_table_takes_its_format_version_from_the_property_in_lower_case_only(
         self, world: CatalogHarness
@@ -461,10 +441,10 @@ class TestMalformedCommits:
         assert world.call("POST", "/namespaces/raw/tables", body).status_code == 403
 
     def test_a_snapshot_with_row_ids_is_refused_in_a_table_of_version_2(self, world: CatalogHarness) -> None:
-        before = _load(world, "old")
+        before = world.metadata("old")
 
-        assert _commit(world, "old", _snapshot(world, "old", first_row_id=0)).status_code == 400
-        assert _load(world, "old") == before
+        assert world.commit("old", _snapshot(world, "old", first_row_id=0)).status_code == 400
+        assert world.metadata("old") == before
 
     @pytest.mark.parametrize("case", [each for each in MALFORMED if each.startswith(("the type", "initial-default"))])
     def test_a_malformed_table_is_not_created(self, world: CatalogHarness, case: str) -> None:
@@ -487,4 +467,4 @@ class TestMalformedCommits:
         path.write_text(json.dumps(loaded["metadata"]))
 
         assert world.call("POST", "/namespaces/raw/register", body).status_code == 200
-        assert _load(world, "again")["next-row-id"] == 0
+        assert world.metadata("again")["next-row-id"] == 0
