@@ -1,11 +1,12 @@
 """The manifests of snapshots and the files in them, without any file."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from pyiceberg.table.snapshots import Snapshot
+from typing_extensions import override
 
-from headgate.lake.manifests import ListedFile, TableFiles
+from headgate.lake.manifests import ListedFile, Manifests, TableFiles
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
 
@@ -22,7 +23,7 @@ def listed_manifest(path: str, first_row_id: int | None = None, **more: Any) -> 
     return ManifestAnswer(path, 0, 1, 1, first_row_id=first_row_id, **{**said, **more})
 
 
-class ListedFiles:
+class ListedFiles(TableFiles):
     """The files of snapshots, by manifest list and by manifest."""
 
     def __init__(
@@ -31,18 +32,13 @@ class ListedFiles:
         self._lists = lists
         self._files = files
 
-    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
+    @override
+    def manifests(self, snapshot: Snapshot) -> Manifests:
         return {each.path: each for each in self._lists[snapshot.manifest_list]}
 
-    def files(self, manifests: Iterable[ManifestAnswer]) -> Iterator[ListedFile]:
-        for _, files in self.files_by_manifest(manifests):
-            yield from files
-
+    @override
     def files_by_manifest(
         self, manifests: Iterable[ManifestAnswer]
     ) -> Iterator[tuple[ManifestAnswer, Sequence[ListedFile]]]:
         for each in manifests:
             yield each, self._files[each.path]
-
-    def as_table_files(self) -> TableFiles:
-        return cast(TableFiles, cast(Any, self))

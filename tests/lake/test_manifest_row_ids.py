@@ -239,7 +239,7 @@ def _check(case: Case) -> None:
     parent = Snapshot(**{"snapshot-id": 1, "manifest-list": "before"})
     said = {"first-row-id": FIRST, "added-rows": case.added_rows} if case.version > 2 else {}
     snapshot = Snapshot(**{"snapshot-id": 2, "manifest-list": "after", **said})
-    check_row_ids(files.as_table_files(), snapshot, parent, case.version)
+    check_row_ids(files, snapshot, files.manifests(parent), case.version)
 
 
 @pytest.mark.parametrize("case", ACCEPTED)
@@ -266,7 +266,7 @@ def test_a_file_that_the_parent_names_twice_keeps_either_row_id() -> None:
 def _check_stored(
     manifests: Sequence[ManifestAnswer], files: Mapping[str, Sequence[ListedFile]], next_row_id: int | None
 ) -> None:
-    listed = ListedFiles({"list": manifests}, files).as_table_files()
+    listed = ListedFiles({"list": manifests}, files)
     check_stored_row_ids(listed, [Snapshot(**{"snapshot-id": 1, "manifest-list": "list"})], next_row_id)
 
 

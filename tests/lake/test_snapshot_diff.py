@@ -30,7 +30,7 @@ def _effect(before: Sequence[ListedFile], after: Sequence[ListedFile], *, guarde
         {"list-1": [listed_manifest("before")], "list-2": [listed_manifest("after")]},
         {"before": before, "after": after},
     )
-    return row_effect(files.as_table_files(), CHILD, PARENT, guarded=guarded)
+    return row_effect(files, CHILD, PARENT, guarded=guarded)
 
 
 @pytest.mark.parametrize("records", [2, 3])
@@ -96,7 +96,7 @@ def test_a_removed_delete_file_that_is_no_vector_brings_rows_back() -> None:
 )
 def test_the_rows_of_a_manifest_get_ids_once(before: int | None, after: int | None, effect: RowEffect) -> None:
     lists = {"list-1": [listed_manifest("m", before)], "list-2": [listed_manifest("m", after)]}
-    files = ListedFiles(lists, {"m": [DATA]}).as_table_files()
+    files = ListedFiles(lists, {"m": [DATA]})
 
     assert row_effect(files, CHILD, PARENT, guarded=False) == effect
 
@@ -105,13 +105,13 @@ def test_an_entry_of_a_deleted_file_in_a_new_manifest_counts_as_a_delete() -> No
     """The file stays live, by its entry in the manifest of the parent."""
     lists = {"list-1": [listed_manifest("m")], "list-2": [listed_manifest("m"), listed_manifest("new")]}
     forged = replace(DATA, is_deleted=True)
-    files = ListedFiles(lists, {"m": [DATA], "new": [forged, OTHER]}).as_table_files()
+    files = ListedFiles(lists, {"m": [DATA], "new": [forged, OTHER]})
 
     assert row_effect(files, CHILD, PARENT, guarded=False) == RowEffect(adds=True, removes=True)
 
 
 def test_an_old_entry_of_a_deleted_file_in_a_kept_manifest_counts_as_nothing() -> None:
     lists = {"list-1": [listed_manifest("m")], "list-2": [listed_manifest("m"), listed_manifest("new")]}
-    files = ListedFiles(lists, {"m": [replace(DATA, is_deleted=True)], "new": [OTHER]}).as_table_files()
+    files = ListedFiles(lists, {"m": [replace(DATA, is_deleted=True)], "new": [OTHER]})
 
     assert row_effect(files, CHILD, PARENT, guarded=False) == RowEffect(adds=True, removes=False)

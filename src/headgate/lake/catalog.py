@@ -11,7 +11,7 @@ from functools import partial
 
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
+from pyiceberg.table.update import AssertCreate, TableRequirement, TableUpdate
 
 from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.ports import DocumentPut, Pointer, Store
@@ -33,6 +33,7 @@ from headgate.lake.metadata_v1 import FIRST_VERSION
 from headgate.lake.register import register_dropped
 from headgate.lake.snapshot_history import check_new_snapshots
 from headgate.lake.staged_creates import Staged, StagedCreates
+from headgate.lake.table_updates import find_assigned_uuid, list_added_snapshots
 from headgate.lake.warehouse import NOT_OURS, Warehouse
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
@@ -258,18 +259,16 @@ class TableCatalog:
         A parent counts only if it was checked before: a snapshot may name itself or a later one.
         """
         files = TableFiles(self._warehouse, metadata.location, self._parsers())
-        checked = {each.snapshot_id: each for each in before}
-        for update in updates:
-            if isinstance(update, AddSnapshotUpdate):
-                parent_id = update.snapshot.parent_snapshot_id
-                parent = None if parent_id is None else checked.get(parent_id)
-                known = files.manifests(parent) if parent else {}
-                files.check(update.snapshot, known)
-                files.check_specs(update.snapshot, known, metadata.specs())
-                if metadata.format_version == FIRST_VERSION:
-                    check_manifests_v1(files, update.snapshot, known)
-                check_row_ids(files, update.snapshot, parent, metadata.format_version)
-                checked[update.snapshot.snapshot_id] = update.snapshot
+        checked: dict[int | None, Snapshot] = {each.snapshot_id: each for each in before}
+        for snapshot in list_added_snapshots(updates):
+            parent = checked.get(snapshot.parent_snapshot_id)
+            known = files.manifests(parent) if parent else {}
+            files.check(snapshot, known)
+            files.check_specs(snapshot, known, metadata.specs())
+            if metadata.format_version == FIRST_VERSION:
+                check_manifests_v1(files, snapshot, known)
+            check_row_ids(files, snapshot, known, metadata.format_version)
+            checked[snapshot.snapshot_id] = snapshot
         return files
 
     def _list_files(self, loaded: LoadedTable) -> Iterator[str]:
@@ -288,9 +287,3 @@ class TableCatalog:
 def is_create(requirements: Sequence[TableRequirement]) -> bool:
     """Whether a commit creates its table (`assert-create`)."""
     return any(isinstance(requirement, AssertCreate) for requirement in requirements)
-
-
-def find_assigned_uuid(updates: Sequence[TableUpdate]) -> ResourceId | None:
-    """Return the one uuid that the updates assign; None if they assign none or several."""
-    ids = {str(update.uuid) for update in updates if isinstance(update, AssignUUIDUpdate)}
-    return ResourceId(ids.pop()) if len(ids) == 1 else None

@@ -6,11 +6,12 @@ from collections.abc import Set as AbstractSet
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot
-from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
+from pyiceberg.table.update import TableUpdate
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.manifests import TableFiles
 from headgate.lake.snapshot_diff import ALL_EFFECTS, NOTHING, RowEffect, row_effect
+from headgate.lake.table_updates import list_added_snapshots
 
 HISTORY = frozenset(
     {
@@ -45,7 +46,7 @@ def required_actions(
     client reads the files that the metadata names, so it also needs `table.select`; and for all but a plain append it needs
     every action that changes rows.
     """
-    added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
+    added = list_added_snapshots(updates)
     known = {snapshot.snapshot_id: snapshot for snapshot in (*base.snapshots, *added)}
     effects = _Effects(known, files, guarded=guarded)
     done = NOTHING

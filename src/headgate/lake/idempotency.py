@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
+from pyiceberg.table.update import TableUpdate
 
 from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import ResourceId
+from headgate.lake.table_updates import list_added_snapshots
 
 KIND = "table"
 """The kind of document that stores the last keys of a table or view; it is deleted with the resource."""
@@ -38,7 +39,7 @@ def record(store: Store, id: ResourceId, once: IdempotencyKey | None) -> tuple[D
 
 def contains_snapshots(base: TableMetadata, updates: Sequence[TableUpdate]) -> bool:
     """Whether a commit adds snapshots, and the table already has all of them, equal in every field."""
-    added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
+    added = list_added_snapshots(updates)
     known = {each.snapshot_id: each for each in base.snapshots} if added else {}
     return bool(added) and all(known.get(each.snapshot_id) == each for each in added)
 

@@ -12,6 +12,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import FloatType, NestedField
 
 from headgate.lake.errors import RuleError
+from headgate.lake.new_schemas import find_new_schemas
 
 
 def check_initial_defaults(base: TableMetadata, metadata: TableMetadata) -> None:
@@ -33,8 +34,7 @@ def check_initial_defaults(base: TableMetadata, metadata: TableMetadata) -> None
 
 def _changed_schemas(base: TableMetadata, metadata: TableMetadata) -> Iterator[Schema]:
     """Yield the schemas that are new, and the current one if it was not before."""
-    known = {each.schema_id: each for each in base.schemas}
-    yield from (each for each in metadata.schemas if known.get(each.schema_id) != each)
+    yield from find_new_schemas(base.schemas, metadata.schemas)
     if metadata.current_schema_id != base.current_schema_id:
         yield metadata.schema()
 

@@ -15,37 +15,34 @@ from functools import cached_property
 from pyiceberg.table.snapshots import Snapshot
 
 from headgate.lake.errors import InvalidMetadataError
-from headgate.lake.manifests import ListedFile, TableFiles
+from headgate.lake.manifests import ListedFile, Manifests, TableFiles, list_new_manifests
 from headgate.lake.readable_schemas import find_repeated
 from headgate.lake.table_documents import ROW_LINEAGE
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
-Manifests = Mapping[str, ManifestAnswer]
 
-
-def check_row_ids(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None, version: int) -> None:
+def check_row_ids(files: TableFiles, snapshot: Snapshot, known: Manifests, version: int) -> None:
     """Raise `InvalidMetadataError` for row ids that a new snapshot of a table of this format version must not have.
 
-    A manifest of the parent keeps its first row id, and an existing file of a new manifest may keep its own. All other files get
-    ids of the snapshot's own range, in the order of the list; so do those of the parent from before the upgrade to version 3.
+    `known` has the manifests of its parent. They keep their first row ids, and an existing file of a new manifest may keep its own.
+    All other files get ids of the snapshot's own range, in the order of the list; so do those of the parent from before the upgrade
+    to version 3.
     """
-    before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
-    past = _PastRowIds(files, before, after)
-    new = [each for path, each in after.items() if path not in before]
+    new = list_new_manifests(after, known)
+    past = _PastRowIds(files, known, after)
     for manifest, found in files.files_by_manifest(new):
         _check_files(manifest, found, past)
-        _check_rows(manifest, found)
-    recounted = [each for path, each in after.items() if path in before and each.rows != before[path].rows]
-    for manifest, found in files.files_by_manifest(recounted):
-        _check_rows(manifest, found)
     _check_repeated(files, new, past)
+    recounted = [each for path, each in after.items() if path in known and each.rows != known[path].rows]
+    for manifest, found in files.files_by_manifest((*new, *recounted)):
+        _check_rows(manifest, found)
     if version < ROW_LINEAGE:
         _require_none(after.values(), f"tables of format version {version} have no row ids")
     else:
         _require_none((each for each in after.values() if not each.is_data), "only data manifests have row ids")
-        _check_manifests(before, after, _range_of(snapshot)[1])
-        _check_ranges(snapshot, _assigned_ranges(files, before, after, past))
+        _check_manifests(known, after, _range_of(snapshot)[1])
+        _check_ranges(snapshot, _assigned_ranges(files, known, after, past))
 
 
 def check_stored_row_ids(files: TableFiles, snapshots: Iterable[Snapshot], next_row_id: int | None) -> None:
@@ -116,7 +113,7 @@ def _check_rows(manifest: ManifestAnswer, files: Iterable[ListedFile]) -> None:
     rows = sum(0 if file.is_deleted else file.records for file in files)
     if manifest.is_data and manifest.rows not in (None, rows):
         raise InvalidMetadataError(
-            f"the manifest list states another number of rows than the manifest `{_name(manifest)}` has; write the sums of its "
+            f"the manifest list states another number of rows than the manifest `{manifest.name}` has; write the sums of its "
             "files' `record_count` as `added_rows_count` and `existing_rows_count`"
         )
 
@@ -142,13 +139,13 @@ def _assigned_ranges(
 ) -> Iterator[tuple[ManifestAnswer, int, int]]:
     """Yield each range of row ids that the snapshot assigns: its manifest, its first id, and its number of rows."""
     for path, manifest in after.items():
-        if not manifest.is_data:
-            continue
         was = before.get(path)
-        if was is not None and was.first_row_id is None and was.rows is not None and was.rows >= 0:
+        if not manifest.is_data or (was is not None and was.first_row_id is not None):
+            continue
+        if was is not None and was.rows is not None and was.rows >= 0:
             # Not read, because the first commit after an upgrade names all manifests; it was checked when it was added.
             yield manifest, manifest.first_row_id or 0, was.rows
-        elif was is None or was.first_row_id is None:
+        else:
             for file, first in _row_ids(manifest, files.files((manifest,))):
                 if first is not None and file.first_row_id is None and not past.has(file, first):
                     yield manifest, first, file.records
@@ -193,19 +190,15 @@ def _require_none(manifests: Iterable[ManifestAnswer], reason: str) -> None:
     for each in manifests:
         if each.first_row_id is not None:
             raise InvalidMetadataError(
-                f"the manifest list names a `first_row_id` of the manifest `{_name(each)}`, but {reason}; leave it out"
+                f"the manifest list names a `first_row_id` of the manifest `{each.name}`, but {reason}; leave it out"
             )
 
 
 def _wrong_manifest(manifest: ManifestAnswer, fault: str) -> InvalidMetadataError:
-    return InvalidMetadataError(f"the manifest `{_name(manifest)}` {fault}")
+    return InvalidMetadataError(f"the manifest `{manifest.name}` {fault}")
 
 
 def _wrong_file(manifest: ManifestAnswer, fault: str) -> InvalidMetadataError:
     return InvalidMetadataError(
-        f"a file of the manifest `{_name(manifest)}` {fault}; write the manifest again with an Iceberg library"
+        f"a file of the manifest `{manifest.name}` {fault}; write the manifest again with an Iceberg library"
     )
-
-
-def _name(manifest: ManifestAnswer) -> str:
-    return manifest.path.rpartition("/")[2]

@@ -13,6 +13,8 @@ from headgate.lake.readable_schemas import find_repeated
 from headgate.lake.warehouse import Warehouse
 from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer
 
+Manifests = Mapping[str, ManifestAnswer]
+"""The manifests of a snapshot, by path."""
 FileIdentity = tuple[int, int | None, int | None, bytes]
 """All that a scan uses of a file. A change of any part can make a scan skip the file, or a delete apply to it."""
 
@@ -49,12 +51,12 @@ class TableFiles:
         self._warehouse = warehouse
         self._location = location
         self._parsers = parsers
-        self._listed: dict[str, Mapping[str, ManifestAnswer]] = {}
+        self._listed: dict[str, Manifests] = {}
         self._repeated: dict[str, str | None] = {}
         self._read: dict[ManifestAnswer, Sequence[ListedFile]] = {}
 
-    def manifests(self, snapshot: Snapshot) -> Mapping[str, ManifestAnswer]:
-        """Return the manifests of a snapshot by path."""
+    def manifests(self, snapshot: Snapshot) -> Manifests:
+        """Return the manifests of a snapshot."""
         path = snapshot.manifest_list
         if path not in self._listed:
             listed = self._parsers.read_manifest_list(self._content(path))
@@ -79,16 +81,16 @@ class TableFiles:
         for manifest in named:
             yield manifest, self._read[manifest]
 
-    def check_specs(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer], specs: Container[int]) -> None:
+    def check_specs(self, snapshot: Snapshot, known: Manifests, specs: Container[int]) -> None:
         """Raise `InvalidMetadataError` if a new manifest has a partition spec that the table does not have: no engine could plan a scan."""
-        for path, manifest in self.manifests(snapshot).items():
-            if path not in known and manifest.partition_spec_id not in specs:
+        for manifest in list_new_manifests(self.manifests(snapshot), known):
+            if manifest.partition_spec_id not in specs:
                 raise InvalidMetadataError(
-                    f"the manifest `{path.rpartition('/')[2]}` has the partition spec {manifest.partition_spec_id}, which the table "
+                    f"the manifest `{manifest.name}` has the partition spec {manifest.partition_spec_id}, which the table "
                     "does not have; write it with a partition spec of the table"
                 )
 
-    def check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
+    def check(self, snapshot: Snapshot, known: Manifests) -> None:
         """Raise `RuleError` if a manifest, data or delete file of the snapshot, or the data file of its deletes, is outside its place.
 
         Files of deleted entries count: expiring snapshots deletes those files, and change feeds read them. The manifests in
@@ -101,7 +103,7 @@ class TableFiles:
                 "a snapshot names a manifest list or manifest that does not exist; write that file before the commit"
             ) from None
 
-    def _check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
+    def _check(self, snapshot: Snapshot, known: Manifests) -> None:
         listed = self.manifests(snapshot)
         repeated = self._repeated[snapshot.manifest_list]
         if repeated is not None:
@@ -114,7 +116,7 @@ class TableFiles:
                 raise RuleError(
                     "a manifest of the table is encrypted, and encrypted manifests are not supported; write it without encryption"
                 )
-        for file in self.files(manifest for path, manifest in listed.items() if path not in known):
+        for file in self.files(list_new_manifests(listed, known)):
             for each in (file.path, file.deletes_of):
                 if each is not None:
                     self._warehouse.check(self._location, each)
@@ -150,6 +152,11 @@ class TableFiles:
             raise RuleError(
                 f"the manifest list or manifest `{path.rpartition('/')[2]}` is not directly in the folder `metadata` of the table's location; write it there"
             )
+
+
+def list_new_manifests(listed: Manifests, known: Manifests) -> Sequence[ManifestAnswer]:
+    """Return the listed manifests that are not in `known`."""
+    return [each for path, each in listed.items() if path not in known]
 
 
 def _build_listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile:

@@ -13,7 +13,6 @@ from pyiceberg.table import TableProperties
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
 from pyiceberg.table.update import (
-    AddSnapshotUpdate,
     TableRequirement,
     TableUpdate,
     UpgradeFormatVersionUpdate,
@@ -44,6 +43,7 @@ from headgate.lake.table_documents import (
     convert_metadata,
     parse_table_document,
 )
+from headgate.lake.table_updates import list_added_snapshots
 from headgate.lake.validation import require_valid
 
 _MOST_AHEAD = 1000
@@ -180,20 +180,19 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
         check_no_sequence_number(updates)
         return 0
     last = base.last_sequence_number
-    for update in updates:
-        if isinstance(update, AddSnapshotUpdate):
-            number, parent = update.snapshot.sequence_number, update.snapshot.parent_snapshot_id
-            if number is None or number <= 0 or (number <= last and parent is not None):
-                raise ConflictError(
-                    "the `sequence-number` of a new snapshot is not above the table's `last-sequence-number`; "
-                    "load the table again and retry the commit"
-                )
-            if number > last + _MOST_AHEAD:
-                raise InvalidMetadataError(
-                    "the `sequence-number` of a new snapshot is out of range; use the number after the table's "
-                    "`last-sequence-number`"
-                )
-            last = max(last, number)
+    for snapshot in list_added_snapshots(updates):
+        number, parent = snapshot.sequence_number, snapshot.parent_snapshot_id
+        if number is None or number <= 0 or (number <= last and parent is not None):
+            raise ConflictError(
+                "the `sequence-number` of a new snapshot is not above the table's `last-sequence-number`; "
+                "load the table again and retry the commit"
+            )
+        if number > last + _MOST_AHEAD:
+            raise InvalidMetadataError(
+                "the `sequence-number` of a new snapshot is out of range; use the number after the table's "
+                "`last-sequence-number`"
+            )
+        last = max(last, number)
     return last
 
 

@@ -13,6 +13,7 @@ from headgate.lake.commit_privileges import is_replacement
 from headgate.lake.containment import is_inside
 from headgate.lake.errors import InvalidMetadataError, RuleError
 from headgate.lake.initial_defaults import check_initial_defaults
+from headgate.lake.new_schemas import find_new_schemas
 from headgate.lake.table_documents import FORMAT_VERSIONS, ROW_LINEAGE, SUPPORTED_VERSIONS
 
 LONGEST_NAME = 1000
@@ -73,7 +74,7 @@ def check_defaults(before: Iterable[Schema], after: Iterable[Schema]) -> None:
     Engines would read it as a value of the column's type, or could not read the table. Existing defaults are not checked.
     """
     was = tuple(before)
-    new = _new_schemas(was, after)
+    new = find_new_schemas(was, after)
     known = set(_defaults(was)) if new else set[tuple[str, str]]()
     for default in _defaults(new):
         if default not in known:
@@ -87,8 +88,7 @@ def check_table_columns(base: TableMetadata | None, metadata: TableMetadata) -> 
     was, version = base.schemas if base else (), metadata.format_version
     if version < ROW_LINEAGE:
         check_defaults(was, metadata.schemas)
-    elif base is not None and not (is_replacement(base, metadata) and metadata.refs.keys() <= {MAIN_BRANCH}):
-        # Other branches and tags keep their rows when the main branch is replaced.
+    elif base is not None and _has_kept_rows(base, metadata):
         check_initial_defaults(base, metadata)
     check_column_types(was, metadata.schemas, version)
 
@@ -112,7 +112,7 @@ def check_column_types(before: Iterable[Schema], after: Iterable[Schema], versio
 def check_column_names(before: Iterable[Schema], after: Iterable[Schema]) -> None:
     """Raise `InvalidMetadataError` for a new column name that cannot be used. Existing names are not checked."""
     was = tuple(before)
-    new = _new_schemas(was, after)
+    new = find_new_schemas(was, after)
     known = {name for name, _ in _types(was)} if new else set[str]()
     for name, _ in _types(new):
         if name not in known:
@@ -187,6 +187,11 @@ def list_named_files(metadata: TableMetadata) -> Iterator[str]:
     yield from (each.metadata_file for each in metadata.metadata_log)
 
 
+def _has_kept_rows(base: TableMetadata, metadata: TableMetadata) -> bool:
+    """Whether a branch or tag keeps rows of before: other branches and tags keep theirs when the main branch is replaced."""
+    return not is_replacement(base, metadata) or not metadata.refs.keys() <= {MAIN_BRANCH}
+
+
 def _check_column_name(name: str) -> None:
     if not name:
         raise InvalidMetadataError("a column of the schema has no name; give it one")
@@ -208,14 +213,9 @@ def _check_decimals(columns: Iterable[tuple[str, IcebergType]]) -> None:
             )
 
 
-def _new_schemas(before: Sequence[Schema], after: Iterable[Schema]) -> Sequence[Schema]:
-    known = {each.schema_id: each for each in before}
-    return [each for each in after if known.get(each.schema_id) != each]
-
-
 def _new_types(before: Sequence[Schema], after: Sequence[Schema]) -> Iterator[tuple[str, IcebergType]]:
     """Return the name and type of each column that did not have this name and type before."""
-    new = _new_schemas(before, after)
+    new = find_new_schemas(before, after)
     known = set(_types(before)) if new else set[tuple[str, IcebergType]]()
     return (each for each in _types(new) if each not in known)
 

@@ -18,11 +18,13 @@ from pyiceberg.table.metadata import (
     check_schemas,
     check_sort_orders,
 )
-from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
+from pyiceberg.table.update import TableUpdate
 from pyiceberg.transforms import VoidTransform
 from typing_extensions import override
 
 from headgate.lake.errors import InvalidMetadataError
+from headgate.lake.schema_documents import list_objects
+from headgate.lake.table_updates import list_added_snapshots
 
 FIRST_VERSION: Final = 1
 """The format version without sequence numbers and delete files."""
@@ -65,10 +67,10 @@ def parse_document_v1(document: Mapping[str, Any]) -> TableMetadata:
 
 def check_no_sequence_number(updates: Iterable[TableUpdate]) -> None:
     """Raise `InvalidMetadataError` for a new snapshot with a sequence number: version 1 has none."""
-    for update in updates:
-        if isinstance(update, AddSnapshotUpdate) and update.snapshot.sequence_number:
+    for snapshot in list_added_snapshots(updates):
+        if snapshot.sequence_number:
             raise InvalidMetadataError(
-                f"the new snapshot {update.snapshot.snapshot_id} has a `sequence-number`, which tables of format version 1 do not "
+                f"the new snapshot {snapshot.snapshot_id} has a `sequence-number`, which tables of format version 1 do not "
                 "have; leave it out"
             )
 
@@ -103,9 +105,8 @@ def _are_compatible(fields: Iterable[PartitionField]) -> bool:
 
 
 def _require_no_sequence_numbers(document: Mapping[str, Any]) -> None:
-    snapshots = document.get("snapshots")
-    for each in cast("list[Any]", snapshots) if isinstance(snapshots, list) else ():
-        if isinstance(each, dict) and cast("dict[str, Any]", each).get("sequence-number") not in (None, 0):
+    for each in list_objects(document, "snapshots"):
+        if each.get("sequence-number") not in (None, 0):
             raise ValueError(
                 "a snapshot has a `sequence-number`, which tables of format version 1 do not have; leave it out"
             )

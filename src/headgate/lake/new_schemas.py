@@ -1,11 +1,17 @@
-"""Schemas of new tables: PyIceberg gives their columns new ids, and leaves their defaults out."""
+"""New schemas: those that a commit adds, and those of new tables, whose columns get new ids and lose their defaults in PyIceberg."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
+
+
+def find_new_schemas(before: Iterable[Schema], after: Iterable[Schema]) -> Sequence[Schema]:
+    """Return the schemas that are new, or different from the earlier ones with their ids."""
+    known = {each.schema_id: each for each in before}
+    return [each for each in after if known.get(each.schema_id) != each]
 
 
 def restore_defaults(metadata: TableMetadata, schema: Schema) -> TableMetadata:

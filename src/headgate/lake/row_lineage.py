@@ -8,9 +8,10 @@ from typing import Final
 
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV3
 from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
+from pyiceberg.table.update import TableUpdate
 
 from headgate.lake.errors import ConflictError, InvalidMetadataError
+from headgate.lake.table_updates import list_added_snapshots
 
 _MOST_ROWS: Final = 1 << 40
 """The limit of rows that a snapshot may assign ids to: after the largest id no commit could follow."""
@@ -23,7 +24,7 @@ def find_next_row_id(base: TableMetadata, updates: Sequence[TableUpdate]) -> int
     `InvalidMetadataError` for any other first row id than the table's next one, for a number of rows out of range, and for row
     ids in a table without them.
     """
-    added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
+    added = list_added_snapshots(updates)
     if not isinstance(base, TableMetadataV3):
         _require_none(added, base.format_version)
         return None

@@ -4,7 +4,7 @@ Members of a document that Iceberg's specification does not have are ignored, as
 versions add optional ones. A member that states an unsupported feature is refused: without it, the rest has another meaning.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, cast
 
 from pydantic import BeforeValidator
@@ -50,7 +50,7 @@ def decode_update(document: Any) -> Any:
         case "add-schema":
             return {**update, "schema": decode_schema(update.get("schema"))}
         case "add-snapshot":
-            refuse_unsupported_snapshots([update.get("snapshot")])
+            refuse_unsupported_snapshot(update.get("snapshot"))
         case "add-spec":
             refuse_several_sources(update.get("spec"))
         case "add-sort-order":
@@ -60,17 +60,22 @@ def decode_update(document: Any) -> Any:
     return update
 
 
-def refuse_unsupported_snapshots(snapshots: Iterable[Any]) -> None:
-    """Raise `ValueError` for the document of a snapshot whose manifest list is encrypted, or that has none."""
-    for each in snapshots:
-        snapshot = cast("dict[str, Any]", each) if isinstance(each, dict) else dict[str, Any]()
-        if snapshot.get("key-id") is not None:
-            raise ValueError("a snapshot has a `key-id`, but encrypted manifest lists are not supported; leave it out")
-        if snapshot.get("manifests") is not None:
-            raise ValueError(
-                "a snapshot names its `manifests` in the metadata, which is not supported; write a manifest list, and expire the "
-                "snapshots without one"
-            )
+def list_objects(document: Any, key: str) -> Sequence[Mapping[str, Any]]:
+    """Return the objects in a list of a JSON document; values of another form are left to PyIceberg's models, which refuse them."""
+    entries = _as_object(document).get(key)
+    return [_as_object(each) for each in cast("list[Any]", entries)] if isinstance(entries, list) else []
+
+
+def refuse_unsupported_snapshot(document: Any) -> None:
+    """Raise `ValueError` for the JSON document of a snapshot whose manifest list is encrypted, or that has none."""
+    snapshot = _as_object(document)
+    if snapshot.get("key-id") is not None:
+        raise ValueError("a snapshot has a `key-id`, but encrypted manifest lists are not supported; leave it out")
+    if snapshot.get("manifests") is not None:
+        raise ValueError(
+            "a snapshot names its `manifests` in the metadata, which is not supported; write a manifest list, and expire the "
+            "snapshots without one"
+        )
 
 
 def refuse_several_sources(document: Any) -> Any:
@@ -78,15 +83,19 @@ def refuse_several_sources(document: Any) -> Any:
 
     PyIceberg would keep one of the columns.
     """
-    fields = cast("dict[str, Any]", document).get("fields") if isinstance(document, dict) else None
-    for each in cast("list[Any]", fields) if isinstance(fields, list) else ():
-        sources = cast("dict[str, Any]", each).get("source-ids") if isinstance(each, dict) else None
+    for field in list_objects(document, "fields"):
+        sources = field.get("source-ids")
         if isinstance(sources, list) and len(cast("list[Any]", sources)) != 1:
             raise ValueError(
                 "a field of a partition spec or sort order has several `source-ids`, but transforms of several columns are not "
                 "supported; name one column"
             )
     return document
+
+
+def _as_object(value: Any) -> Mapping[str, Any]:
+    """Return a JSON object, or an empty one for a value of another form."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _decode_field(document: Any, depth: int) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from pyiceberg.table.snapshots import Snapshot
 
-from headgate.lake.manifests import FileIdentity, ListedFile, TableFiles
+from headgate.lake.manifests import FileIdentity, ListedFile, TableFiles, list_new_manifests
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
 
@@ -44,8 +44,8 @@ def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None, *
     lost = [gone[key] for key in gone.keys() - come.keys()]
     gained = [come[key] for key in come.keys() - gone.keys()]
     # Change feeds read an entry of a deleted file as a delete, and some engines delete the file itself when its snapshot expires.
-    new = [each for path, each in after.items() if path not in before]
-    deletes = any(each.is_deleted for each in files.files(new)) or not all(each.is_data for each in gained)
+    new = files.files(list_new_manifests(after, before))
+    deletes = any(each.is_deleted for each in new) or not all(each.is_data for each in gained)
     # Removing a delete file brings rows back.
     resurrects = any(not each.is_data for each in lost) and not (guarded and _are_replaced(lost, gained))
     adds = any(each.is_data for each in gained) or resurrects

@@ -10,10 +10,11 @@ from typing import Final, TypeVar
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEntry
-from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
+from pyiceberg.table.update import TableUpdate
 
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.row_lineage import require_row_lineage
+from headgate.lake.table_updates import list_added_snapshots
 
 E = TypeVar("E", SnapshotLogEntry, MetadataLogEntry)
 _MINUTE_MS: Final = 60_000
@@ -41,14 +42,13 @@ def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate],
     `now` is in seconds since the epoch. No engine appends after a snapshot of the future, and expiry goes by these times.
     """
     schemas = {each.schema_id for each in metadata.schemas}
-    for update in updates:
-        if isinstance(update, AddSnapshotUpdate):
-            _check_time(update.snapshot, int(now * 1000))
-            schema = update.snapshot.schema_id
-            if schema is not None and schema not in schemas:
-                raise InvalidMetadataError(
-                    f"the new snapshot {update.snapshot.snapshot_id} has the `schema-id` {schema}, which the table does not have; add that schema first"
-                )
+    for snapshot in list_added_snapshots(updates):
+        _check_time(snapshot, int(now * 1000))
+        schema = snapshot.schema_id
+        if schema is not None and schema not in schemas:
+            raise InvalidMetadataError(
+                f"the new snapshot {snapshot.snapshot_id} has the `schema-id` {schema}, which the table does not have; add that schema first"
+            )
 
 
 def require_history(metadata: TableMetadata) -> None:

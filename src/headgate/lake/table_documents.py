@@ -11,13 +11,19 @@ from typing_extensions import override
 
 from headgate.lake.metadata_v1 import FIRST_VERSION, parse_document_v1
 from headgate.lake.row_lineage import without_row_ids
-from headgate.lake.schema_documents import decode_schema, refuse_several_sources, refuse_unsupported_snapshots
+from headgate.lake.schema_documents import (
+    decode_schema,
+    list_objects,
+    refuse_several_sources,
+    refuse_unsupported_snapshot,
+)
 from headgate.untrusted_input.json_documents import distinct_members
 
 ROW_LINEAGE: Final = 3
 """The first format version with row ids, column defaults, deletion vectors and the types of `column_types`."""
 FORMAT_VERSIONS: Final = (1, 2, 3)
 SUPPORTED_VERSIONS: Final = "1, 2 and 3"
+"""`FORMAT_VERSIONS` in messages."""
 
 
 class WritableMetadataV3(TableMetadataV3):
@@ -73,9 +79,8 @@ def convert_metadata(metadata: TableMetadata, version: int) -> TableMetadata:
 def _refuse_unsupported(document: Mapping[str, Any]) -> None:
     if document.get("encryption-keys"):
         raise ValueError("the metadata has `encryption-keys`, but encrypted tables are not supported")
-    snapshots = document.get("snapshots")
-    refuse_unsupported_snapshots(cast("list[Any]", snapshots) if isinstance(snapshots, list) else ())
+    for snapshot in list_objects(document, "snapshots"):
+        refuse_unsupported_snapshot(snapshot)
     for key in ("partition-specs", "sort-orders"):
-        found = document.get(key)
-        for each in cast("list[Any]", found) if isinstance(found, list) else ():
+        for each in list_objects(document, key):
             refuse_several_sources(each)

@@ -38,6 +38,11 @@ class ManifestAnswer:
     """A digest that is equal for records with the same values, whatever their first row id."""
 
     @property
+    def name(self) -> str:
+        """The file name, without the folder."""
+        return self.path.rpartition("/")[2]
+
+    @property
     def rows(self) -> int | None:
         """The rows of the manifest's live files as the manifest list states them, or None if it does not."""
         return None if self.added_rows is None or self.existing_rows is None else self.added_rows + self.existing_rows

@@ -10,8 +10,9 @@ from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qu
 from headgate.endpoints.iceberg_rest.request import CatalogRequest, retry_once
 from headgate.endpoints.iceberg_rest.responses import table_answer
 from headgate.endpoints.iceberg_rest.tables import load_made, loaded_table, replayed_create, store_created
-from headgate.lake.catalog import CheckedCommit, find_assigned_uuid, is_create
+from headgate.lake.catalog import CheckedCommit, is_create
 from headgate.lake.metadata_files import LoadedTable
+from headgate.lake.table_updates import find_assigned_uuid
 
 
 @retry_once
