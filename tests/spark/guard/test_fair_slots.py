@@ -58,3 +58,33 @@ def test_the_numbered_rows_of_one_user_do_not_keep_the_shuffles_of_another_waiti
     assert short.wait(SOON)
     first.interruptAll()
     assert heavy.wait(2 * SOON)
+
+
+def sum_of_stages(number: int) -> str:
+    """Return a query with this number of stages, of 10,000 tasks each."""
+    stage = "SELECT count(*) AS n FROM range(0, {}, 1, 10000) GROUP BY id % 2"
+    return f"SELECT sum(n) FROM ({' UNION ALL '.join(stage.format(10**11 + n) for n in range(number))})"
+
+
+def test_the_tasks_of_many_stages_do_not_end_the_driver(lake: DriverHarness) -> None:
+    """Spark creates the tasks of all stages at once; with 2,500,000 of them, a driver of 1 GiB has no memory left."""
+    first, last = open_as(lake, "hgs_a"), open_as(lake, "hgs_z")
+    heavy = Attempt(lambda: first.sql(sum_of_stages(250)).collect())
+
+    assert not heavy.wait(20)
+    assert Attempt(lambda: last.sql("SELECT count(*) FROM range(9)").collect()).wait(SOON)
+    first.interruptAll()
+    assert heavy.wait(SOON)
+    # The jobs that waited do not start when the statement has ended: their tasks would fill the memory.
+    assert last.sql("SELECT count(*) FROM range(0, 10000, 1, 100)").first() == (10000,)
+
+
+def test_a_job_with_too_many_tasks_in_all_its_stages_is_refused(lake: DriverHarness) -> None:
+    """Without adaptive execution, Spark runs all stages of a query as one job."""
+    first = open_as(lake, "hgs_a")
+    first.conf.set("spark.sql.adaptive.enabled", "false")
+
+    heavy = Attempt(lambda: first.sql(sum_of_stages(11)).collect())
+
+    assert heavy.wait(SOON)
+    assert heavy.state == "54000", heavy.message

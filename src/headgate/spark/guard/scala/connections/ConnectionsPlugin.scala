@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.headgate.guard.memory.SessionMemory
 import io.headgate.guard.policy.Refusal
-import io.headgate.guard.scheduling.{DiskUse, DiskWatch, Limiter, Workload}
+import io.headgate.guard.scheduling.{DiskUse, DiskWatch, Limiter, TaskTurns, Workload}
 import org.apache.spark.{LocalScheduler, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
@@ -19,7 +19,7 @@ final class ConnectionsPlugin extends SparkPlugin {
     override def init(spark: SparkContext, context: PluginContext): JavaMap[String, String] = {
       val workload = new Workload
       val disks = new DiskUse(workload)
-      Seq(workload, disks, SessionMemory.Ends).foreach(spark.addSparkListener)
+      Seq(workload, disks, TaskTurns, SessionMemory.Ends).foreach(spark.addSparkListener)
       new Limiter(spark, workload, new DiskWatch(spark, disks)).start()
       LocalScheduler.begin(spark)
       java.util.Collections.emptyMap()

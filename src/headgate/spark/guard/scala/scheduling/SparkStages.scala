@@ -1,0 +1,35 @@
+package org.apache.spark
+
+import scala.collection.mutable
+
+import org.apache.spark.rdd.RDD
+
+/**
+ * The stages of a job before it is submitted. The file is in this package because Spark's map output tracker is private to it.
+ */
+object SparkStages {
+  /** Return the number of tasks that Spark would create for the rows: those of their own stage, and of each stage that they need and that has not been computed. */
+  def tasks(rows: RDD[_]): Long = {
+    val shuffles = mutable.Set.empty[Int]
+    val visited = mutable.Set.empty[Int]
+    val open = mutable.Stack[RDD[_]](rows)
+    var sum = rows.partitions.length.toLong
+    while (open.nonEmpty) {
+      val next = open.pop()
+      if (visited.add(next.id)) next.dependencies.foreach {
+        case shuffle: ShuffleDependency[_, _, _] if shuffles.add(shuffle.shuffleId) && !isComputed(shuffle) =>
+          sum += shuffle.rdd.partitions.length
+          open.push(shuffle.rdd)
+        case _: ShuffleDependency[_, _, _] =>
+        case narrow => open.push(narrow.rdd)
+      }
+    }
+    sum
+  }
+
+  private def isComputed(shuffle: ShuffleDependency[_, _, _]): Boolean = SparkEnv.get.mapOutputTracker match {
+    case master: MapOutputTrackerMaster =>
+      master.containsShuffle(shuffle.shuffleId) && master.getNumAvailableOutputs(shuffle.shuffleId) == shuffle.rdd.partitions.length
+    case _ => false
+  }
+}
