@@ -24,6 +24,7 @@ from headgate.lake.errors import ConflictError, InvalidMetadataError, LakeError,
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.maintenance import is_maintenance
 from headgate.lake.manifest_row_ids import check_row_ids
+from headgate.lake.manifest_sequence_numbers import check_sequence_numbers
 from headgate.lake.manifests import TableFiles
 from headgate.lake.manifests_v1 import check_manifests_v1
 from headgate.lake.metadata import NewTable, build_updated_metadata, check_requirements, new_metadata, parse_metadata
@@ -267,6 +268,8 @@ class TableCatalog:
             files.check_specs(snapshot, known, metadata.specs())
             if metadata.format_version == FIRST_VERSION:
                 check_manifests_v1(files, snapshot, known)
+            else:
+                check_sequence_numbers(files, snapshot, known)
             check_row_ids(files, snapshot, known, metadata.format_version)
             checked[snapshot.snapshot_id] = snapshot
         return files

@@ -14,6 +14,7 @@ from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.manifest_row_ids import check_stored_row_ids
+from headgate.lake.manifest_sequence_numbers import check_sequence_numbers
 from headgate.lake.manifests import TableFiles
 from headgate.lake.manifests_v1 import check_manifests_v1
 from headgate.lake.metadata import parse_metadata, read_back
@@ -92,6 +93,9 @@ def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FilePar
                 "a snapshot of the table has no manifest list; expire that snapshot, or rewrite the table's manifests first"
             )
         files.check(snapshot, {})
+        files.check_specs(snapshot, {}, metadata.specs())
         if metadata.format_version == FIRST_VERSION:
             check_manifests_v1(files, snapshot, {})
+        else:
+            check_sequence_numbers(files, snapshot, {})
     check_stored_row_ids(files, metadata.snapshots, getattr(metadata, "next_row_id", None))
