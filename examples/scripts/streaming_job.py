@@ -1,4 +1,4 @@
-"""A structured streaming job: new orders become rows of a second table, and each run processes what arrived since the last one."""
+"""A structured streaming job: the orders of a table become rows of a second table. Each run creates the tables again."""
 
 import time
 

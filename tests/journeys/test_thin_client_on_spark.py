@@ -116,4 +116,4 @@ def test_code_of_the_client_is_refused_with_the_same_sqlstate(found: dict[str, A
     state, _, text = found["user code"]
 
     assert state == "42501", text
-    assert "user code does not run in the driver" in text
+    assert "Headgate runs no code of users on Spark" in text

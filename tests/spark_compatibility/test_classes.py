@@ -27,7 +27,7 @@ def name_of(classes: Classes, cause: str, statement: str = "SELECT 1") -> str:
 @pytest.mark.parametrize(
     ("cause", "statement", "name"),
     [
-        ("user code does not run in the driver; use built-in functions or SQL instead", "f(1)", "user code"),
+        ("Headgate runs no code of users on Spark; use built-in functions", "f(1)", "user code"),
         ("reading a data source (`Read.DataSource`) is not allowed: only a run", "spark.read.csv('x')", "file paths"),
         ("the name `<path>` is not allowed: it is empty", "SELECT * FROM parquet.`/a/b`", "file paths"),
         ("the Spark operation `ScriptTransformation` is refused", "SELECT 1", "script TRANSFORM"),

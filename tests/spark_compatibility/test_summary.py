@@ -26,7 +26,7 @@ WRONG = replace(SAME, verdict=Verdict.DIFFERENT_ROWS)
 REFUSED = replace(
     SAME, verdict=Verdict.REFUSED, cause="the Spark operation `X` is refused", refused_statement="SELECT 1"
 )
-CODE = replace(REFUSED, cause="user code does not run in the driver")
+CODE = replace(REFUSED, cause="Headgate runs no code of users on Spark")
 JAR = replace(
     REFUSED, job="a.sql", cause="the Spark operation `AddJarsCommand` is refused", refused_statement="ADD JAR x"
 )

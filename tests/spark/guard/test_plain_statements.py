@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import array, lit
+from pyspark.sql.functions import array, col, lit, spark_partition_id
 
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
@@ -56,6 +56,21 @@ class TestTryFunctions:
     @pytest.mark.parametrize("length", ["length(repeat('x', 2000000000))", "length(repeat(string(id), 2000000000))"])
     def test_a_try_function_does_not_hide_a_limit(self, spark: SparkSession, length: str) -> None:
         assert state_of(spark, f"SELECT try_add(date'2020-01-01', {length}) FROM range(9, 10)") == TOO_LARGE
+
+
+class TestPartitions:
+    def test_rows_are_placed_by_the_ids_of_their_partitions(self, spark: SparkSession) -> None:
+        placed = spark.range(4).repartitionById(3, (col("id") - 1).cast("int"))
+
+        rows = placed.select("id", spark_partition_id().alias("p")).orderBy("id").collect()
+        assert [row.p for row in rows] == [2, 0, 1, 2]
+
+    def test_too_many_partitions_by_id_are_refused(self, spark: SparkSession) -> None:
+        placed = spark.range(4).repartitionById(1_000_000, col("id").cast("int"))
+
+        with pytest.raises(PySparkException) as caught:
+            placed.collect()
+        assert caught.value.getSqlState() == TOO_LARGE
 
 
 class TestParameters:

@@ -9,7 +9,7 @@ _MODEL_FILES = "models and pipelines are not written to files or read from them;
 _PIPELINE = (
     "declarative pipelines run code and create tables that Headgate cannot check; define a Headgate pipeline instead"
 )
-_LISTENERS = "a listener on the server is user code, which Headgate does not run; read `lastProgress` of the streaming query instead"
+_LISTENERS = "Headgate does not send the events of streaming queries to listeners; read `lastProgress` of the streaming query instead"
 _PLACE = "Headgate chooses where a table is stored; leave `path` and `options` out"
 _USE = "Headgate allows the change of the current catalog or database only in SQL; use `USE` or `SET CATALOG` instead"
 _CACHE = (
@@ -65,6 +65,29 @@ REFUSED: Final = {
     "WriteStreamOperationStart.path": _PATH,
     "google.protobuf.Any": _OPAQUE,
 }
+
+_IN_PROGRAMS: Final = {
+    "ApplyInPandasWithState": "`applyInPandasWithState`",
+    "CoGroupMap": "`cogroup(...).applyInPandas`",
+    "CommonInlineUserDefinedDataSource": "a data source in Python",
+    "CommonInlineUserDefinedFunction": "a user-defined function (`udf`, `pandas_udf`)",
+    "CommonInlineUserDefinedTableFunction": "a user-defined table function (`udtf`)",
+    "CreateDataFrameViewCommand.is_global": "`createGlobalTempView`",
+    "DropGlobalTempView": "`dropGlobalTempView`",
+    "GroupMap": "`groupBy(...).applyInPandas`",
+    "MapPartitions": "`mapInPandas`, `mapInArrow` or `foreach`",
+    "RefreshByPath": "`refreshByPath`",
+    "StreamingForeachFunction": "`foreach` or `foreachBatch`",
+    "StreamingQueryListenerBusCommand": "`spark.streams.addListener`",
+    "TransformWithStateInfo": "`transformWithState`",
+    "WriteStreamOperationStart.path": "`writeStream.start` with a path",
+}
+"""The names in programs of message types and fields whose own name no program has."""
+
+
+def name_in_programs(name: str) -> str:
+    """Return the name in programs of the message type or field, or its own name."""
+    return _IN_PROGRAMS.get(name, f"`{name}`")
 
 
 def reason(name: str) -> str | None:

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.allow_list import ALLOWED
-from headgate.spark.gateway.policy.deny_reasons import reason
+from headgate.spark.gateway.policy.deny_reasons import name_in_programs, reason
 from headgate.spark.gateway.policy.rewrites import REWRITES
 from headgate.spark.gateway.policy.rules import RULES, Rule
 from headgate.spark.gateway.policy.text_lengths import check_length, find_bounds
@@ -109,7 +109,7 @@ def short_name(descriptor: Descriptor) -> str:
 
 def build_refused_message_error(name: str) -> RequestRefusedError:
     """Return the error for a message or field that is not allowed."""
-    return RequestRefusedError(f"`{name}` is not allowed: {reason(name) or _UNKNOWN}")
+    return RequestRefusedError(f"{name_in_programs(name)} is not allowed: {reason(name) or _UNKNOWN}")
 
 
 def _field_type(field: FieldDescriptor, *, is_allowed: bool) -> FieldType:

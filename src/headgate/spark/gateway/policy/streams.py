@@ -48,7 +48,7 @@ def check_stream_sink(start: Any) -> str | None:
             )
     elif sink not in _OTHER_SINKS:
         raise RequestRefusedError(
-            "the streaming query writes to a sink that is not allowed; use `toTable`, or the format `memory`, `noop` or `console`, which shows nothing here"
+            "the streaming query writes to a sink that is not allowed; write to a table of the lake with `toTable`, or use the format `memory` (and read the table of the query's name) or `noop`"
         )
     places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
     if len(places) > 1:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-REFUSAL: Final = "user code does not run in the driver; use built-in functions or SQL instead"
+REFUSAL: Final = "Headgate runs no code of users on Spark; use built-in functions, a function with a body in SQL (`CREATE TEMPORARY FUNCTION`), or `toPandas()` and code in your program"
 
 MESSAGES: Final = (
     "ApplyInPandasWithState",

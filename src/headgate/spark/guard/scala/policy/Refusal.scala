@@ -7,8 +7,16 @@ import org.apache.spark.sql.catalyst.trees.TreeNode
  * exists in the lake.
  */
 object Refusal {
-  def node(node: TreeNode[_]): Nothing =
-    throw new AccessDenied(s"the Spark operation `${node.getClass.getSimpleName.stripSuffix("$")}` is refused: Headgate allows only reviewed operations; rewrite the statement or DataFrame without it")
+  private val Alternatives = Map(
+    "AddJarsCommand" -> "Headgate loads no jars; use built-in functions, or functions with a body in SQL",
+    "ScriptTransformation" -> "`TRANSFORM`, `MAP` and `REDUCE ... USING` start a program; use functions in SQL, or `toPandas()` and the program on your own machine",
+    "SetNamespaceLocation" -> "Headgate chooses where the tables of a database are stored; leave the location out",
+  ).withDefaultValue("Headgate allows only reviewed operations; rewrite the statement or DataFrame without it")
+
+  def node(node: TreeNode[_]): Nothing = {
+    val name = node.getClass.getSimpleName.stripSuffix("$")
+    throw new AccessDenied(s"the Spark operation `$name` is refused: ${Alternatives(name)}")
+  }
 
   def because(reason: String): Nothing = throw new AccessDenied(reason)
 }

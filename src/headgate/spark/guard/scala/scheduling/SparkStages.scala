@@ -8,12 +8,12 @@ import org.apache.spark.rdd.RDD
  * The stages of a job before it is submitted. The file is in this package because Spark's map output tracker is private to it.
  */
 object SparkStages {
-  /** Return the number of tasks that Spark would create for the rows: those of their own stage, and of each stage that they need and that has not been computed. */
-  def tasks(rows: RDD[_]): Long = {
+  /** Return the number of tasks that Spark would create before those of the rows: of each stage that they need and that has not been computed. */
+  def earlierTasks(rows: RDD[_]): Long = {
     val shuffles = mutable.Set.empty[Int]
     val visited = mutable.Set.empty[Int]
     val open = mutable.Stack[RDD[_]](rows)
-    var sum = rows.partitions.length.toLong
+    var sum = 0L
     while (open.nonEmpty) {
       val next = open.pop()
       if (visited.add(next.id)) next.dependencies.foreach {

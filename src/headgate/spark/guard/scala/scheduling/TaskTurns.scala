@@ -27,14 +27,19 @@ object TaskTurns extends SparkListener {
   private val Unstarted = 60000L
 
   private val Key = "headgate.turn"
+  private val Ended = "the Spark job was not started because its statement has finished; run your query again if you need its rows"
   private val waiting = mutable.Map.empty[String, Turn]
   private val started = mutable.Map.empty[Int, Turn]
 
-  private val Ended = "the Spark job was not started because its statement has finished; run your query again if you need its rows"
+  /** Wait for the turn of a job that computes these partitions. Throw `LimitExceeded` if it has too many tasks, or its statement ends first. */
+  def take(rows: RDD[_], partitions: Seq[Int], properties: Properties): Unit = waitFor(partitions.size + SparkStages.earlierTasks(rows), properties)
 
-  /** Wait for the turn of a job that computes these rows. Throw `LimitExceeded` if it has too many tasks, or its statement ends first. */
-  def take(rows: RDD[_], properties: Properties): Unit = if (properties != null) {
-    val (owner, operation, tasks) = (OperationId.owner(properties), OperationId.named(properties), SparkStages.tasks(rows))
+  /** Wait for the turn of a job that computes the rows of a shuffle. */
+  def takeShuffle(shuffle: ShuffleDependency[_, _, _], properties: Properties): Unit =
+    waitFor(shuffle.rdd.partitions.length + SparkStages.earlierTasks(shuffle.rdd), properties)
+
+  private def waitFor(tasks: Long, properties: Properties): Unit = if (properties != null) {
+    val (owner, operation) = (OperationId.owner(properties), OperationId.named(properties))
     TaskLimit.require(tasks)
     val id = UUID.randomUUID.toString
     while (!begin(id, owner, tasks)) {
@@ -43,9 +48,6 @@ object TaskTurns extends SparkListener {
     }
     properties.setProperty(Key, id)
   }
-
-  /** Wait for the turn of a job that computes the rows of a shuffle. */
-  def takeShuffle(shuffle: ShuffleDependency[_, _, _], properties: Properties): Unit = take(shuffle.rdd, properties)
 
   override def onJobStart(event: SparkListenerJobStart): Unit = synchronized {
     for (properties <- Option(event.properties); id <- Option(properties.getProperty(Key)); turn <- waiting.remove(id)) started(event.jobId) = turn

@@ -69,13 +69,13 @@ object SettingKeys {
       if (isOwn(key) && own(session, key) > MostOwn) Refusal.because(s"the session has more than $MostOwn configuration keys of its own; begin a new session, or use fewer keys")
     case Some((key, Some(_))) => Refusal.because(s"the configuration key `$key` $Unchangeable")
     case Some((key, None)) => Refusal.because(s"the configuration key `$key` cannot be read by users; ask the operator for its value")
-    case None => Refusal.because("the statement contains a SET of all settings; run SET alone")
+    case None => Refusal.because("`SET` without a key cannot be a part of another statement; run it as a statement of its own")
   }
 
   def check(reset: ResetCommand): Unit = reset.config match {
     case Some(key) if isSettable(key) =>
     case Some(key) => Refusal.because(s"the configuration key `$key` $Unchangeable")
-    case None => Refusal.because("the statement contains a RESET of all settings; run RESET alone")
+    case None => Refusal.because("`RESET` without a key cannot be a part of another statement; run it as a statement of its own")
   }
 
   private def own(session: SparkSession, added: String): Int = (session.conf.getAll.keySet.filter(isOwn) + added).size

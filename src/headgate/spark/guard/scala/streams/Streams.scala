@@ -77,6 +77,6 @@ object Streams {
   private def sink(sink: Table, target: Option[(TableCatalog, Identifier)]): Unit = (sink, target) match {
     case (_, Some(_)) | (_: MemorySink, None) =>
     case (table, None) if table.getClass.getName == Targets.Nothing =>
-    case _ => Refusal.because("the sink of the streaming query is not allowed; write to a table of the lake with `toTable`, or use the format `memory` or `noop`")
+    case _ => Refusal.because("the sink of the streaming query is not allowed; write to a table of the lake with `toTable`, or use the format `memory` (and read the table of the query's name) or `noop`")
   }
 }
