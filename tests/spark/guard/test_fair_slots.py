@@ -88,9 +88,3 @@ def test_a_job_with_too_many_tasks_in_all_its_stages_is_refused(lake: DriverHarn
 
     assert heavy.wait(SOON)
     assert heavy.state == "54000", heavy.message
-
-
-def test_the_first_rows_of_many_partitions_are_read_without_a_task_for_each(lake: DriverHarness) -> None:
-    first = open_as(lake, "hgs_a")
-
-    assert first.sql("SELECT id FROM range(0, 1000000, 1, 100001) LIMIT 1").collect() == [(0,)]

@@ -323,7 +323,7 @@ class TestConfig:
     @pytest.mark.parametrize(
         "key",
         [
-            "spark.sql.session.localRelationCacheThreshold",
+            "spark.sql.session.localRelationSizeLimit",
             "spark.sql.variable.substitute",
             "spark.sql.optimizer.excludedRules",
         ],

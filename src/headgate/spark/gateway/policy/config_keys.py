@@ -1,15 +1,17 @@
 """Configuration keys that users may read or change, loaded from the resource files of the guard so that both use the same lists.
 
-A key of one's own is a plain word, or begins with `my.` or `app.`: Hadoop reads every key of a session, and knows none of these.
+A key of one's own is a plain word, begins with `my.`, `app.` or `spark.databricks.`, which only another product reads, or is a key
+that a table could have as its owner's property: Hadoop reads every key of a session, and knows none of these.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
+from headgate.control.catalog.table_properties import is_own_key
 from headgate.spark.gateway.policy.guard_lists import read_first_words, read_lines
 
-_OWN: Final = re.compile(r"(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\.[A-Za-z0-9_.-]{1,100}")
+_OWN: Final = re.compile(r"(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app|spark\.databricks)\.[A-Za-z0-9_.-]{1,100}")
 """`SET PATH` is a statement of later Spark versions, which changes how names are resolved."""
 _LONGEST_VALUE: Final = 1000
 """Characters of a value: the driver keeps it as long as the session."""
@@ -70,7 +72,7 @@ _READABLE_BEGINNINGS: Final = tuple(key[:-1] for key in _READABLE if key.endswit
 
 def is_own(key: str) -> bool:
     """Return whether the key is one of the user's own, which neither Spark nor Hadoop knows."""
-    return _OWN.fullmatch(key) is not None
+    return _OWN.fullmatch(key) is not None or ("." in key and is_own_key(key))
 
 
 def is_readable(key: str) -> bool:

@@ -164,6 +164,6 @@ object NodeRestrictions {
   private val LongestName = 255
 
   /** The packages and classes of functions that Spark itself calls, in SQL and to convert between rows and objects. */
-  private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.") ++
+  private val SparkOwn = Seq("org.apache.iceberg.spark.functions.", "org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.") ++
     Seq("Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double").map("java.lang." + _)
 }

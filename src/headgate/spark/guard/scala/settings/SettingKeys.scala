@@ -2,14 +2,15 @@ package io.headgate.guard.settings
 
 import scala.util.Try
 
-import io.headgate.guard.policy.{AllowLists, Refusal}
+import io.headgate.guard.policy.{AllowLists, Properties, Refusal}
 import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.command.{ResetCommand, SetCommand}
 
 /**
  * The configuration keys that SQL may read, set and reset: those of `settings.txt`, and keys of one's own. A key of one's own is a
- * plain word, or begins with `my.` or `app.`: Hadoop reads every key of a session, and knows none of these.
+ * plain word, begins with `my.`, `app.` or `spark.databricks.`, which only another product reads, or is a key that a table could have
+ * as its owner's property: Hadoop reads every key of a session, and knows none of these.
  */
 object SettingKeys {
   /** The values that a key may have. */
@@ -40,7 +41,7 @@ object SettingKeys {
   private val MostOwn = 100
   private val Bounds = "(\\d+)\\.\\.(\\d+)".r
   /** `SET PATH` is a statement of later Spark versions, which changes how names are resolved. */
-  private val Own = "(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app)\\.[A-Za-z0-9_.-]{1,100}".r
+  private val Own = "(?!(?i:path)$)[A-Za-z0-9_-]{1,100}|(?:my|app|spark\\.databricks)\\.[A-Za-z0-9_.-]{1,100}".r
   private val Unchangeable = "cannot be changed by users; leave it unchanged, or ask the operator"
 
   private val settable: Map[String, Option[Values]] = AllowLists.lines("settings").map(_.split("\\s+").toSeq).map {
@@ -53,7 +54,7 @@ object SettingKeys {
   private val readable: Set[String] = AllowLists.of("readable-settings")
   private val readableBeginnings = readable.filter(_.endsWith("*")).map(_.dropRight(1))
 
-  def isOwn(key: String): Boolean = Own.matches(key)
+  def isOwn(key: String): Boolean = Own.matches(key) || (key.contains('.') && Properties.isOwn(key))
 
   def isReadable(key: String): Boolean =
     settable.contains(key) || readable(key) || readableBeginnings.exists(key.startsWith) || isOwn(key)
