@@ -197,7 +197,7 @@ class TestStreams:
 
 REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "files": (lambda spark: spark.read.parquet("/etc").count(), "only a run of a pipeline reads files"),
-    "a Java function": (lambda spark: spark.udf.registerJavaFunction("f", "x.Y"), "user code does not run"),
+    "a Java function": (lambda spark: spark.udf.registerJavaFunction("f", "x.Y"), "runs no code of users"),
     "the signature": (lambda spark: spark.conf.get("headgate.principal.token"), "cannot be read by users"),
     "a catalog": (lambda spark: spark.conf.set("spark.sql.catalog.evil", "x"), "cannot be changed by users"),
     "a stream of files": (
