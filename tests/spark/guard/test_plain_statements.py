@@ -65,7 +65,7 @@ class TestPartitions:
         rows = placed.select("id", spark_partition_id().alias("p")).orderBy("id").collect()
         assert [row.p for row in rows] == [2, 0, 1, 2]
 
-    def test_too_many_partitions_by_id_are_refused(self, spark: SparkSession) -> None:
+    def test_partitions_by_id_beyond_the_limit_are_refused(self, spark: SparkSession) -> None:
         placed = spark.range(4).repartitionById(1_000_000, col("id").cast("int"))
 
         with pytest.raises(PySparkException) as caught:
