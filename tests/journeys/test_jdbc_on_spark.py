@@ -34,7 +34,7 @@ REFUSED = {
     "CREATE TABLE lake.air.mine (n INT)": "`database.create_table` on `lake.air` is not allowed",
     "SELECT * FROM csv.`/etc/passwd`": "is not allowed",
     "SELECT java_method('java.lang.System', 'getenv', 'PATH')": "the function `java_method` is refused",
-    "ADD JAR '/tmp/x.jar'": "Headgate allows only reviewed operations",
+    "ADD JAR '/tmp/x.jar'": "Headgate loads no jars",
     "SET spark.sql.catalog.other = x.Y": "cannot be changed by users",
     "USE spark_catalog": "Headgate does not govern it",
     "SHOW TABLES IN spark_catalog.default": "Headgate does not govern it",

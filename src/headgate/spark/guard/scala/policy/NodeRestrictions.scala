@@ -131,8 +131,8 @@ final class NodeRestrictions(session: SparkSession) {
   }
 
   /**
-   * Whether no registry has a function of this name, so that Spark says that it cannot find it. A function of a catalog stays
-   * refused by the class of its call. Spark looks up internal calls elsewhere.
+   * Whether no registry has a function of this name, so that Spark says that it cannot find it. A function of a catalog is
+   * decided by the class of its call. Spark looks up internal calls elsewhere.
    */
   private def isUnknown(name: Seq[String]): Boolean = {
     val id = FunctionIdentifier(name.last.toLowerCase(Locale.ROOT))
