@@ -24,14 +24,12 @@ from headgate.lake.errors import ConflictError, InvalidMetadataError, LakeError,
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.maintenance import is_maintenance
 from headgate.lake.manifest_row_ids import check_row_ids
-from headgate.lake.manifest_sequence_numbers import check_sequence_numbers
 from headgate.lake.manifests import TableFiles
-from headgate.lake.manifests_v1 import check_manifests_v1
 from headgate.lake.metadata import NewTable, build_updated_metadata, check_requirements, new_metadata, parse_metadata
 from headgate.lake.metadata_files import LoadedTable, MetadataFile, MetadataFiles
 from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, list_named_files
-from headgate.lake.metadata_v1 import FIRST_VERSION
 from headgate.lake.register import register_dropped
+from headgate.lake.snapshot_files import check_snapshot_files
 from headgate.lake.snapshot_history import check_new_snapshots
 from headgate.lake.staged_creates import Staged, StagedCreates
 from headgate.lake.table_updates import find_assigned_uuid, list_added_snapshots
@@ -264,12 +262,7 @@ class TableCatalog:
         for snapshot in list_added_snapshots(updates):
             parent = checked.get(snapshot.parent_snapshot_id)
             known = files.manifests(parent) if parent else {}
-            files.check(snapshot, known)
-            files.check_specs(snapshot, known, metadata.specs())
-            if metadata.format_version == FIRST_VERSION:
-                check_manifests_v1(files, snapshot, known)
-            else:
-                check_sequence_numbers(files, snapshot, known)
+            check_snapshot_files(files, snapshot, known, metadata)
             check_row_ids(files, snapshot, known, metadata.format_version)
             checked[snapshot.snapshot_id] = snapshot
         return files

@@ -14,13 +14,11 @@ from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.manifest_row_ids import check_stored_row_ids
-from headgate.lake.manifest_sequence_numbers import check_sequence_numbers
 from headgate.lake.manifests import TableFiles
-from headgate.lake.manifests_v1 import check_manifests_v1
 from headgate.lake.metadata import parse_metadata, read_back
 from headgate.lake.metadata_files import LoadedTable, check_size, location_of
 from headgate.lake.metadata_rules import check_column_ids, check_main_branch, check_metadata, check_table_columns
-from headgate.lake.metadata_v1 import FIRST_VERSION
+from headgate.lake.snapshot_files import check_snapshot_files
 from headgate.lake.warehouse import Warehouse
 
 
@@ -92,10 +90,5 @@ def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FilePar
             raise InvalidMetadataError(
                 "a snapshot of the table has no manifest list; expire that snapshot, or rewrite the table's manifests first"
             )
-        files.check(snapshot, {})
-        files.check_specs(snapshot, {}, metadata.specs())
-        if metadata.format_version == FIRST_VERSION:
-            check_manifests_v1(files, snapshot, {})
-        else:
-            check_sequence_numbers(files, snapshot, {})
+        check_snapshot_files(files, snapshot, {}, metadata)
     check_stored_row_ids(files, metadata.snapshots, getattr(metadata, "next_row_id", None))

@@ -82,11 +82,11 @@ _IN_PROGRAMS: Final = {
     "TransformWithStateInfo": "`transformWithState`",
     "WriteStreamOperationStart.path": "`writeStream.start` with a path",
 }
-"""The names in programs of message types and fields whose own name no program has."""
+"""How programs ask for message types and fields: a user does not know their own names."""
 
 
 def name_in_programs(name: str) -> str:
-    """Return the name in programs of the message type or field, or its own name."""
+    """Return how programs ask for the message type or field, or its own name."""
     return _IN_PROGRAMS.get(name, f"`{name}`")
 
 

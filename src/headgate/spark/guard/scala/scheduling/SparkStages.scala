@@ -1,11 +1,12 @@
-package org.apache.spark
+package org.apache.spark.scheduler
 
 import scala.collection.mutable
 
 import org.apache.spark.rdd.RDD
+import org.apache.spark.{MapOutputTrackerMaster, ShuffleDependency, SparkContext, SparkEnv}
 
 /**
- * The stages of a job before it is submitted. The file is in this package because Spark's map output tracker is private to it.
+ * The stages and jobs of Spark's scheduler. The file is in this package because both are private to it.
  */
 object SparkStages {
   /** Return the number of tasks that Spark would create before those of the rows: of each stage that they need and that has not been computed. */
@@ -26,6 +27,9 @@ object SparkStages {
     }
     sum
   }
+
+  /** Whether no job runs. */
+  def areIdle: Boolean = SparkContext.getOrCreate().dagScheduler.activeJobs.isEmpty
 
   private def isComputed(shuffle: ShuffleDependency[_, _, _]): Boolean = SparkEnv.get.mapOutputTracker match {
     case master: MapOutputTrackerMaster =>

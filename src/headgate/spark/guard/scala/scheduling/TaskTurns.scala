@@ -7,8 +7,8 @@ import scala.collection.mutable
 import io.headgate.guard.driver.{DriverThreads, OperationId}
 import io.headgate.guard.limits.{LimitExceeded, TaskLimit}
 import org.apache.spark.rdd.RDD
-import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerJobStart}
-import org.apache.spark.{ShuffleDependency, SparkStages}
+import org.apache.spark.ShuffleDependency
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerJobStart, SparkStages}
 
 /**
  * Turns of jobs with many tasks: Spark creates all tasks of all jobs at once in the driver's memory. A job of a principal waits
@@ -59,6 +59,8 @@ object TaskTurns extends SparkListener {
   private def begin(id: String, owner: String, tasks: Long): Boolean = synchronized {
     val now = System.currentTimeMillis()
     waiting.filterInPlace((_, each) => now - each.since < Unstarted)
+    // Spark drops events if it has too many, so the end of a job may be missing here.
+    if (SparkStages.areIdle) started.clear()
     val others = (waiting.values ++ started.values).filter(_.owner == owner).map(_.tasks).sum
     val may = others == 0 || others + tasks <= Most
     if (may) waiting(id) = Turn(owner, tasks, now)
