@@ -49,13 +49,14 @@ def test_the_subqueries_of_one_user_do_not_keep_those_of_another_waiting(lake: D
 def test_the_numbered_rows_of_one_user_do_not_keep_the_shuffles_of_another_waiting(lake: DriverHarness) -> None:
     first, last = open_as(lake, "hgs_a"), open_as(lake, "hgs_z")
     number = InternalFunction.distributed_sequence_id().alias("i")
-    parts = [first.range(0, 10**10 + n, 1, 500).select(number).repartition(2) for n in range(80)]
+    parts = [first.range(0, 10**9 + n, 1, 500).select(number).repartition(2) for n in range(80)]
     heavy = Attempt(lambda: reduce(DataFrame.union, parts).count())
     time.sleep(5)
 
     short = Attempt(lambda: last.range(9).repartition(2).count())
 
     assert short.wait(SOON)
+    assert not heavy.wait(0)
     first.interruptAll()
     assert heavy.wait(2 * SOON)
 

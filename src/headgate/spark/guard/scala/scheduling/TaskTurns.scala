@@ -17,8 +17,8 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkList
 object TaskTurns extends SparkListener {
   private final case class Turn(owner: String, tasks: Long, since: Long)
 
-  /** Most tasks of all jobs of one principal. A job that has more waits until the principal has no other. */
-  private val Most = 40000L
+  /** Most tasks of all jobs of one principal: one for each 26 KB of the heap. A job that has more waits until the principal has no other. */
+  private val Most = math.max(40000L, Runtime.getRuntime.maxMemory / 26000)
 
   /** Milliseconds between two looks whether the job may begin. */
   private val Look = 200L
