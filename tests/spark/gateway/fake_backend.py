@@ -32,6 +32,10 @@ ANSWERS: dict[str, type[Any]] = {
 }
 
 
+SERVER_SIDE = "id in the driver"
+"""The driver's id of every session."""
+
+
 @dataclass
 class FakeDriver:
     """The driver's state as the gateway reads it; the test changes it."""
@@ -191,6 +195,8 @@ def _handler(backend: FakeBackend, rpc: Rpc, take: Any) -> Any:
     def unary(data: bytes, context: grpc.ServicerContext) -> bytes:
         request = take(data, context)
         found = {"operation_id": backend.release(request)} if rpc.name == "ReleaseExecute" else {}
+        if "server_side_session_id" in answer.DESCRIPTOR.fields_by_name:
+            found["server_side_session_id"] = SERVER_SIDE
         return answer(session_id=request.session_id, **found).SerializeToString()
 
     def stream(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:

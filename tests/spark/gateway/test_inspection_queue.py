@@ -9,17 +9,19 @@ from typing import Any
 import grpc
 import pytest
 
+from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway import inspection_queue
 from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.errors import ExhaustedError
 from headgate.spark.gateway.inspection_queue import MAX_WAITING, Inspections, Lane
+from headgate.spark.gateway.protos import relations
 from headgate.spark.gateway.wire_format import MAX_PARTS
-from tests.spark.gateway.admission_cases import ANN, SESSION, base, may_touch
+from tests.spark.gateway.admission_cases import ANN, RUN, SESSION, base, files, may_touch
 from tests.spark.gateway.fake_backend import fake_backend
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
 from tests.spark.gateway.hostile_client import RawClient, bearer
-from tests.spark.gateway.shapes import SHAPES, TRUE, compressed, plain, projected
+from tests.spark.gateway.shapes import SHAPES, TRUE, Sent, compressed, plain, projected
 from tests.threads import wait_until
 
 A, B = PrincipalId("ann"), PrincipalId("bob")
@@ -143,8 +145,10 @@ class TestLane:
 
 
 LANES = {
-    "a small request": (plain(projected(TRUE)), ["small"]),
-    "a small compressed request": (compressed(projected(TRUE)), ["small"]),
+    "a tiny request": (plain(projected(TRUE)), []),
+    "a tiny compressed request": (compressed(projected(TRUE)), []),
+    "a small request": (plain(projected(TRUE, 400)), ["small"]),
+    "a small compressed request": (compressed(projected(TRUE, 400)), ["small"]),
     "a large request": (plain(projected(TRUE, 20_000)), ["large"]),
     "a request that is large once it is unpacked": (compressed(projected(TRUE, 20_000)), ["small", "large"]),
 }
@@ -152,7 +156,19 @@ LANES = {
 
 @pytest.mark.parametrize("what", LANES)
 def test_small_requests_have_threads_of_their_own(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (rpc, data), expected = LANES[what]
+    sent, expected = LANES[what]
+
+    assert lanes_of(sent, ANN, monkeypatch) == expected
+
+
+def test_a_tiny_request_that_waits_for_a_decision_waits_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_of_a_path = relations.Relation(read=files()).SerializeToString()
+
+    assert lanes_of(plain(read_of_a_path), RUN, monkeypatch) == ["small"]
+
+
+def lanes_of(sent: Sent, caller: Caller, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Inspect a request, and return the names of the lanes that it used."""
     used: list[str] = []
 
     async def inspect() -> Admitted:
@@ -160,12 +176,12 @@ def test_small_requests_have_threads_of_their_own(what: str, monkeypatch: pytest
         for name, lane in (("small", both.small), ("large", both.large)):
             monkeypatch.setattr(lane, "run", noted(lane, name, used))
         try:
-            return await both.run(rpc, data, ANN, may_touch)
+            return await both.run(*sent, caller, may_touch)
         finally:
             both.close()
 
     assert asyncio.run(inspect()).key.session_id == SESSION
-    assert used == expected
+    return used
 
 
 def noted(lane: Lane, name: str, used: list[str]) -> Callable[..., Any]:

@@ -15,13 +15,14 @@ from headgate.spark.gateway import call_slots, operations, revocation_watch
 from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.interrupts import Interrupts
-from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
+from tests.spark.gateway.fake_backend import SERVER_SIDE, FakeBackend, fake_backend
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
 from tests.spark.gateway.raw_client import Client
 from tests.spark.gateway.test_revocation_watch_cuts import READ, WHY, Statement
 from tests.threads import wait_until
 
-EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
+EXHAUSTED, UNKNOWN_TOKEN = grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED
+REATTACHABLE = [{"reattach_options": {"reattachable": True}}]
 
 
 @pytest.fixture
@@ -35,6 +36,11 @@ def backend() -> Iterator[FakeBackend]:
 def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
     with running_gateway(backend.driver, "ann", "bob") as running:
         yield running
+
+
+def release_until(statement: Statement) -> Any:
+    """Release the first response of a statement, and return the answer."""
+    return statement.client.call("ReleaseExecute", operation_id=statement.operation, release_until={"response_id": "0"})
 
 
 def tracked(gateway: RunningGateway) -> int:
@@ -194,10 +200,46 @@ class TestARelease:
     ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
 
-        statement.client.call("ReleaseExecute", operation_id=statement.operation, release_until={"response_id": "0"})
+        answer = release_until(statement)
 
+        assert (answer.operation_id, answer.server_side_session_id) == (statement.operation, SERVER_SIDE)
         assert tracked(gateway) == 1
         assert "Interrupt" not in backend.names()
+
+    def test_the_driver_receives_no_release_of_few_bytes(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+
+        release_until(statement)
+
+        assert "ReleaseExecute" not in backend.names()
+
+    def test_the_driver_receives_the_release_of_many_bytes_once(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        backend.held, backend.rows = False, 1
+        operation = str(uuid.uuid4())
+        client = Client(gateway.port, "ann")
+        client.call("ExecutePlan", operation_id=operation, request_options=REATTACHABLE)
+
+        for _ in range(3):
+            client.call("ReleaseExecute", operation_id=operation, release_until={"response_id": "1"})
+
+        assert backend.names().count("ReleaseExecute") == 1
+
+    def test_a_release_with_a_revoked_token_ends_only_operations_of_that_token(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        anns, bobs = (
+            Statement(gateway, backend, reattachable=True),
+            Statement(gateway, backend, "bob", reattachable=True),
+        )
+
+        del gateway.tokens.callers["bob"]
+        error: Any = bobs.client.fails("ReleaseExecute", operation_id=anns.operation, release_all={})
+        bobs.client.call("ReleaseExecute", operation_id=bobs.operation, release_all={})
+
+        assert error.code() is UNKNOWN_TOKEN
+        assert backend.interrupted == {bobs.operation}
 
 
 def test_the_answers_of_an_ended_operation_are_read_to_their_end() -> None:

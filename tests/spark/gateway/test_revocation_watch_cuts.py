@@ -37,10 +37,12 @@ def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
 
 
 class Statement:
-    """A statement of ann that has sent its first answer, and for which the guard has requested the read of a table."""
+    """A statement that has sent its first answer, and for which the guard has requested the read of a table."""
 
-    def __init__(self, gateway: RunningGateway, backend: FakeBackend, *, reattachable: bool = False) -> None:
-        self.client = Client(gateway.port, "ann")
+    def __init__(
+        self, gateway: RunningGateway, backend: FakeBackend, user: str = "ann", *, reattachable: bool = False
+    ) -> None:
+        self.client = Client(gateway.port, user)
         self.operation = str(uuid.uuid4())
         self.handle = ""
         options = [{"reattach_options": {"reattachable": reattachable}}]

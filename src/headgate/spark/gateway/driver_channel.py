@@ -78,12 +78,13 @@ class DriverBackend:
         self._require_open()
         return self._channel.stream_unary(rpc.path)(metadata=self._metadata)
 
-    async def configure(self, key: SessionKey, pairs: Mapping[str, str]) -> None:
-        """Set configuration of a Spark session; the driver creates the session if it does not exist."""
+    async def configure(self, key: SessionKey, pairs: Mapping[str, str]) -> str:
+        """Set configuration of a Spark session, and return the driver's id of it. The driver creates a session that does not exist."""
         request = base.ConfigRequest(session_id=key.session_id, client_type="headgate")
         request.user_context.user_id = key.user
         request.operation.set.pairs.extend(base.KeyValue(key=name, value=value) for name, value in pairs.items())
-        await self.unary(CONFIG_RPC, request.SerializeToString())
+        answer = await self.unary(CONFIG_RPC, request.SerializeToString())
+        return parse_answer(base.ConfigResponse, answer, LARGEST_LISTING).server_side_session_id
 
     async def release_session(self, key: SessionKey) -> None:
         """Release a Spark session if it exists; the same id may be used again."""

@@ -22,6 +22,8 @@ from headgate.spark.gateway.rpcs import Rpc
 
 INSPECTION_SECONDS: Final = 30.0
 """The time limit of one inspection. One takes at most two seconds, unless it checks many paths or the machine is busy."""
+TINY_BYTES: Final = 1024
+"""The size limit of requests that are inspected at once, on the event loop: one takes at most a few milliseconds."""
 SMALL_BYTES: Final = 64 * 1024
 """The size limit of small requests, after decompression. One is inspected within 0.1 s."""
 _SMALL_THREADS: Final = 4
@@ -41,6 +43,9 @@ class Inspections:
 
     async def run(self, rpc: Rpc, data: bytes, caller: Caller, may_touch: MayAccess) -> Admitted:
         """Return the checked request. Raises `GatewayError`s."""
+        if len(data) <= TINY_BYTES:
+            with suppress(LargePlanError, _WaitsError):
+                return admit(rpc, data, RequestingCaller(caller, _wait, _ignore), TINY_BYTES)
         if len(data) <= SMALL_BYTES:
             # Decompression stops at this size: a small request with a larger plan goes to the other lane.
             with suppress(LargePlanError):
@@ -54,6 +59,18 @@ class Inspections:
         """End the threads once they are idle."""
         self.small.close()
         self.large.close()
+
+
+class _WaitsError(Exception):
+    """The inspection has to wait for an answer, which the event loop cannot."""
+
+
+def _wait(_caller: Caller, _action: str, _path: str) -> bool:
+    raise _WaitsError
+
+
+def _ignore() -> None:
+    """A tiny request needs no time limit."""
 
 
 def _work(rpc: Rpc, data: bytes, caller: Caller, may_touch: MayAccess, most: int) -> Callable[[], Admitted]:

@@ -10,6 +10,8 @@ from enum import Enum
 from typing import Final
 
 from headgate.facts.ids import PrincipalId
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.gateway.call import ActiveCall
 from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import ExhaustedError, GatewayError, InvalidRequestError
@@ -23,6 +25,8 @@ BYTES_PER_PRINCIPAL: Final = 32 * 1024 * 1024
 
 The driver holds each statement several times while it plans it: as received, as parsed text, and as literals of a plan.
 """
+RETAINED_BYTES: Final = 256 * 1024
+"""Bytes of received responses that the driver may keep; the gateway sends it the next release when there are more."""
 DETACHED_SECONDS: Final = 300.0
 """Seconds for which a reattachable operation without a client is kept. Spark keeps it equally long."""
 ARRIVAL_SECONDS: Final = 30.0
@@ -49,6 +53,10 @@ class Operation:
     backend: DriverBackend
     size: int = 0
     """Bytes of the request to the driver."""
+    begun_by: ActiveCall | None = None
+    """The call of the client that began it."""
+    unreleased: int = 0
+    """Bytes of the responses that the client has received since the driver last released responses."""
     stays: bool = False
     """Whether the operation is reattachable: a client may reattach to it after the call has ended."""
     kind: OperationKind = OperationKind.STATEMENT
@@ -81,6 +89,7 @@ class Operations:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._operations: dict[tuple[str, str], Operation] = {}
+        self._begun = dict[PresentedCredential, dict[Operation, None]]()
         self._held = Counter[PrincipalId]()
         self._in_driver = Counter[str]()
         self._bytes = Counter[PrincipalId]()
@@ -101,12 +110,19 @@ class Operations:
             self._in_driver[operation.backend.name] += 1
         operation.left = self._clock()
         self._operations[_place(operation)] = operation
+        if operation.begun_by is not None:
+            self._begun.setdefault(operation.begun_by.credential, {})[operation] = None
         return operation
 
     def find(self, backend: DriverBackend, key: SessionKey, id: str) -> Operation | None:
         """Return the tracked operation of this session and id, or None."""
         found = self._operations.get((backend.name, id))
         return found if found is not None and found.key == key else None
+
+    def begun_with(self, credential: PresentedCredential) -> ActiveCall | None:
+        """Return the call with this credential that began the newest of its running operations; None if there is none."""
+        newest = next(reversed(self._begun.get(credential, {})), None)
+        return newest.begun_by if newest is not None and not newest.backend.closed else None
 
     def of_handle(self, handle: str, id: str) -> Operation | None:
         """Return an operation by its session's handle, or None."""
@@ -143,6 +159,8 @@ class Operations:
         if operation.ended:
             return
         operation.ended, operation.left = True, self._clock()
+        if operation.begun_by is not None:
+            self._drop(operation, operation.begun_by.credential)
         self._bytes[operation.principal] -= operation.size
         self._bytes += Counter()
         if operation.kind is OperationKind.STATEMENT:
@@ -201,6 +219,12 @@ class Operations:
             return True
         patience = DETACHED_SECONDS if operation.stays else 0.0
         return not operation.calls and operation.left + patience < self._clock()
+
+    def _drop(self, operation: Operation, credential: PresentedCredential) -> None:
+        begun = self._begun.get(credential, {})
+        begun.pop(operation, None)
+        if not begun:
+            self._begun.pop(credential, None)
 
     def _forget(self, operation: Operation) -> None:
         if self._operations.get(_place(operation)) is operation:

@@ -91,7 +91,7 @@ class Relay:
             answers = ResultStream(operation, operation.backend.stream(rpc, request))
             has_ended = False
             try:
-                await self._pass_on(answers, write, note)
+                await self._pass_on(operation, answers, write, note)
                 has_ended = True
             except grpc.aio.AioRpcError as error:
                 has_ended = bool(rich_status(error))
@@ -104,12 +104,13 @@ class Relay:
             finally:
                 self._leave(rpc, operation, answers, has_ended=has_ended)
 
-    async def _pass_on(self, answers: ResultStream, write: Write, note: Note | None) -> None:
+    async def _pass_on(self, operation: Operation, answers: ResultStream, write: Write, note: Note | None) -> None:
         async for message in answers.messages():
             self._require_watched()
             if note is not None:
                 note(message)
             self._counts.bytes += len(message)
+            operation.unreleased += len(message)
             await write(scrub_result(message))
 
     def _note_loss(self, operation: Operation, error: GatewayError | None) -> None:

@@ -32,7 +32,7 @@ from headgate.spark.gateway.errors import (
 from headgate.spark.gateway.inspection_queue import INSPECTION_SECONDS, Inspections
 from headgate.spark.gateway.interrupts import Interrupts
 from headgate.spark.gateway.metrics import GatewayCounts
-from headgate.spark.gateway.operations import Operation, Operations
+from headgate.spark.gateway.operations import RETAINED_BYTES, Operation, Operations
 from headgate.spark.gateway.relay import Relay
 from headgate.spark.gateway.revocation_watch import RevocationWatch
 from headgate.spark.gateway.router import Router
@@ -156,7 +156,7 @@ class Gateway:
     async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call with one request and one response. The request is received only after authentication."""
         async with CallLifecycle(rpc.name, context, self._counts) as answering:
-            call = answering.call = await self._begin(context)
+            call = answering.call = self._releasing(rpc, context) or await self._begin(context)
             with self._budget.share(call.caller.principal) as share:
                 admitted, binding = await self._admit(rpc, call, await _only(requests), share)
                 binding.checkpoints.admit(admitted.request, admitted.references.named)
@@ -168,7 +168,7 @@ class Gateway:
             return await self._release_session(call, admitted)
         if rpc is CLONE_SESSION:
             return await self._clone(rpc, call, admitted)
-        if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
+        if rpc is RELEASE_EXECUTE:
             return await self._release(call, admitted, binding)
         if rpc is CONFIG_RPC:
             count_own_settings(admitted.request, binding.own_settings)
@@ -220,6 +220,16 @@ class Gateway:
             raise RequestRefusedError(
                 f"the call `{name}` is not allowed: Headgate does not know it; use a PySpark 4.1 client"
             )
+
+    def _releasing(self, rpc: Rpc, context: CallContext) -> ActiveCall | None:
+        """Return the earlier call of a client that releases results; None if it has no running operation.
+
+        Clients release results several times for each statement. A release returns no data and changes only operations of its
+        own credential, so the credential need not be valid any more.
+        """
+        if rpc is not RELEASE_EXECUTE:
+            return None
+        return self._operations.begun_with(credential_of_call(context.invocation_metadata() or ()))
 
     async def _begin(self, context: CallContext) -> ActiveCall:
         presented = credential_of_call(context.invocation_metadata() or ())
@@ -299,6 +309,7 @@ class Gateway:
                 principal=call.caller.principal,
                 backend=call.backend,
                 size=request.ByteSize(),
+                begun_by=call,
                 stays=any(each.reattach_options.reattachable for each in request.request_options),
             )
         )
@@ -324,17 +335,29 @@ class Gateway:
         return found
 
     async def _release(self, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
+        """Release an operation, or its responses that the client has received."""
+        # Looked up before the call: a later operation may have the same id when the response arrives.
+        found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
+        if found is None:
+            await self._identify(call.credential)
+        if admitted.request.HasField("release_all"):
+            return await self._release_all(call, admitted, binding, found)
+        if found is not None and admitted.request.HasField("release_until"):
+            if found.unreleased < RETAINED_BYTES:
+                return binding.release_response(found.id)
+            found.unreleased = 0
+        return await self._send(RELEASE_EXECUTE, call, admitted, binding)
+
+    async def _release_all(
+        self, call: ActiveCall, admitted: Admitted, binding: Binding, found: Operation | None
+    ) -> bytes:
         """Release an operation in the driver, which also interrupts it.
 
         A driver that does not know the operation also responds with OK, and may receive its plan later. So without a
         confirmation the operation stays tracked, and is interrupted until its end is confirmed.
         """
-        id = admitted.request.operation_id
-        found = self._operations.find(
-            call.backend, admitted.key, id
-        )  # before the call: a later operation may have the same id when the response arrives
         answer = await self._send(RELEASE_EXECUTE, call, admitted, binding)
-        if found is not None and is_released(answer, id):
+        if found is not None and is_released(answer, found.id):
             self._operations.end(found)
         elif found is not None:
             self._interrupts.end(found)

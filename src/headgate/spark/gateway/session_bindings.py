@@ -11,6 +11,7 @@ from headgate.spark.gateway.cached_relations import SessionCheckpoints
 from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import RequestRefusedError
+from headgate.spark.gateway.protos import base
 from headgate.spark.sessions.sessions import IDLE_SECONDS
 
 PRINCIPAL_KEY: Final = "headgate.principal.token"
@@ -28,6 +29,8 @@ class Binding:
 
     key: SessionKey
     handle: str = ""
+    server_side_id: str = ""
+    """The id that the driver gave to the session."""
     backend: DriverBackend | None = None
     credential: PresentedCredential = field(default_factory=lambda: PresentedCredential(""))
     used: float = 0.0
@@ -37,6 +40,12 @@ class Binding:
     own_settings: set[str] = field(default_factory=set[str])
     """The configuration keys of the user's own that were set in the session."""
     checkpoints: SessionCheckpoints = field(default_factory=SessionCheckpoints)
+
+    def release_response(self, operation: str) -> bytes:
+        """Return the driver's response to the release of responses of an operation."""
+        answer = base.ReleaseExecuteResponse(session_id=self.key.session_id, operation_id=operation)
+        answer.server_side_session_id = self.server_side_id
+        return answer.SerializeToString()
 
 
 class Bindings:
@@ -154,7 +163,7 @@ class Bindings:
         opened = await self._authority.open(credential, binding.key.session_id, endpoint)
         try:
             said = {PRINCIPAL_KEY: opened.signature, HANDLE_KEY: opened.handle, POOL_KEY: binding.key.pool}
-            await backend.configure(binding.key, said)
+            binding.server_side_id = await backend.configure(binding.key, said)
         except BaseException:
             await self._authority.close(opened.handle)
             raise
