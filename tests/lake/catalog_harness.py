@@ -155,7 +155,7 @@ class Rights:
 def identifier(lake: Lake, rights: Rights) -> AuthenticateRequest:
     """Authenticate `Bearer anna` as anna, `spark:anna` as her guarded Spark session, and `spark:anna@r1` as that of a run."""
 
-    def identify(sent: HttpRequest) -> Authenticated:
+    async def identify(sent: HttpRequest) -> Authenticated:
         kind, _, token = sent.headers.get("authorization", "").partition(" ")
         if kind != "Bearer" or not token:
             raise CallerDeniedError(UNAUTHENTICATED, None)

@@ -73,9 +73,16 @@ class TableCatalog:
 
     def load(self, table: ResourceId) -> LoadedTable:
         """Return a table's current metadata. Raises `MissingMetadataError`."""
-        file = self._pointed.find(table)
+        return self.read(self.find(table))
+
+    def find(self, table: ResourceId) -> MetadataFile:
+        """Return the file of a table's current metadata, which is not read. Raises `MissingMetadataError`."""
+        return self._pointed.find(table)
+
+    def read(self, file: MetadataFile) -> LoadedTable:
+        """Return the metadata in a file. Raises `InvalidMetadataError`."""
         metadata = parse_metadata(self._pointed.read(file))
-        check_metadata(metadata, table, file.location)
+        check_metadata(metadata, file.pointer.table, file.location)
         return LoadedTable(file.pointer, metadata)
 
     def create(self, new: NewTable, database: ResourceId) -> LoadedTable:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
-from headgate.app.http.lakes import Lakes, build_request_authenticator, warehouse_of
+from headgate.app.http.lakes import CatalogAuthenticator, Lakes, warehouse_of
 from headgate.endpoints import auth
 from headgate.endpoints.api import openapi
 from headgate.endpoints.api.routes import api_routes
@@ -77,8 +77,8 @@ def http_application(
     app.include_router(guard_router(sparks, deployment.audit))
     organizations = deployment.organizations
     lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now)
-    identify = build_request_authenticator(app.state.deployed.callers, sparks, lakes)
-    app.include_router(iceberg_router(identify), prefix="/iceberg")
+    authenticator = CatalogAuthenticator(app.state.deployed.callers, sparks, lakes)
+    app.include_router(iceberg_router(authenticator.authenticate), prefix="/iceberg")
     # FastAPI would compile the routes at the first request, which would delay it, and in any thread.
     deque(iter_route_contexts(app.routes), maxlen=0)
     return app

@@ -5,7 +5,7 @@ from string import Template
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
@@ -16,11 +16,12 @@ from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSes
 from headgate.endpoints.auth.oauth import Form
 from headgate.endpoints.common.cookies import in_cookie, remember
 from headgate.endpoints.common.csrf import csrf_token, require_csrf_token, require_own_origin
+from headgate.endpoints.common.indexed_router import IndexedRouter
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.route_metadata import caller_only, public
 from headgate.endpoints.common.schemas import StrictSchema
 
-router = APIRouter(tags=["logins"])
+router = IndexedRouter(tags=["logins"])
 
 # The page overrides the referrer policy of all responses (`no-referrer`): under that, a browser sends no origin with a form,
 # and the form's origin is checked against cross-site request forgery.

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.authentication.invitations import Invitation, Withdraw, build_missing_invitation_error
@@ -14,6 +14,7 @@ from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
 from headgate.endpoints.auth.sessions import LoginName, LoginResult, PasswordText, build_login_result
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.csrf import require_own_origin
+from headgate.endpoints.common.indexed_router import IndexedRouter
 from headgate.endpoints.common.lookup import Text, find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, document_actions, public
@@ -21,7 +22,7 @@ from headgate.endpoints.common.schemas import StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, WriteAnswer, Writes
 from headgate.facts.ids import PrincipalId
 
-router = APIRouter(prefix="/api/v1/invitations", tags=["logins"])
+router = IndexedRouter(prefix="/api/v1/invitations", tags=["logins"])
 
 
 class InvitationCreate(StrictSchema):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, unquote_plus
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
@@ -14,10 +14,11 @@ from headgate.control.authentication.device_flow import PendingReason
 from headgate.control.authentication.errors import LoginError, TooOftenError
 from headgate.control.authentication.services import AuthServices
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, client_name_of
+from headgate.endpoints.common.indexed_router import IndexedRouter
 from headgate.endpoints.common.route_metadata import PROBLEMS, PUBLIC
 from headgate.endpoints.http.hosts import base_url
 
-router = APIRouter(tags=["oauth"])
+router = IndexedRouter(tags=["oauth"])
 
 _FORM = "application/x-www-form-urlencoded"
 _CREDENTIALS = "client_credentials"

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.authentication.sessions import NewSession, Session
@@ -10,11 +10,12 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
 from headgate.endpoints.common.cookies import in_cookie, put, remember, require_presented_secret
 from headgate.endpoints.common.csrf import csrf_token, require_own_origin
+from headgate.endpoints.common.indexed_router import IndexedRouter
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.route_metadata import caller_only, public
 from headgate.endpoints.common.schemas import StrictSchema
 
-router = APIRouter(prefix="/api/v1", tags=["logins"])
+router = IndexedRouter(prefix="/api/v1", tags=["logins"])
 
 LoginName = Annotated[Text, Field(min_length=1, max_length=200)]
 PasswordText = Annotated[Text, Field(max_length=2000)]

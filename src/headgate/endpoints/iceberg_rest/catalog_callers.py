@@ -1,6 +1,6 @@
 """The caller and the lake of a catalog request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from headgate.control.organizations.organization import Organization
@@ -54,5 +54,5 @@ class HttpRequest:
     organization: str | None = None
 
 
-AuthenticateRequest = Callable[[HttpRequest], Authenticated]
+AuthenticateRequest = Callable[[HttpRequest], Awaitable[Authenticated]]
 """Returns the caller of a request. Raises `CallerDeniedError` if the caller is unknown or its organization is suspended."""

@@ -7,7 +7,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote_plus
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 
 from headgate.control.catalog.tables import is_view
 from headgate.control.identity.narrowed_callers import replay_scope
@@ -252,7 +251,7 @@ async def identify_request(request: Request, identify: AuthenticateRequest) -> C
     headers = {key.lower(): value for key, value in request.headers.items()}
     sent = HttpRequest(request.method, full, headers, body, request.scope.get(ORGANIZATION_KEY))
     try:
-        who = await run_in_threadpool(identify, sent)
+        who = await identify(sent)
     except SeveralOrganizationsError as error:
         raise bad_request(f"{error}; {CHOOSE_ORGANIZATION}") from None
     except CallerDeniedError as error:

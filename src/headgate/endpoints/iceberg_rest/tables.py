@@ -49,25 +49,28 @@ def load_table(asking: CatalogRequest, snapshots: str, if_none_match: str | None
     """Return a table's metadata, or status 304 if the client already has it."""
     if snapshots not in SNAPSHOTS:
         raise bad_request("`snapshots` is neither `all` nor `refs`; send one of them")
-    guarded = asking.who.guarded
-    loaded = loaded_table(asking, asking.table())
-    current = metadata_etag(loaded.pointer.metadata_location, guarded=guarded, snapshots=snapshots)
+    guarded, tables = asking.who.guarded, asking.lake.tables
+    file = tables.find(require_loadable(asking, asking.table()))
+    current = metadata_etag(file.pointer.metadata_location, guarded=guarded, snapshots=snapshots)
     if is_current(if_none_match, current):
         return Response(status_code=NOT_MODIFIED, headers={"etag": current})
-    return table_answer(loaded, guarded=guarded, snapshots=snapshots)
+    return table_answer(tables.read(file), guarded=guarded, snapshots=snapshots)
 
 
 def loaded_table(asking: CatalogRequest, name: QualifiedName) -> LoadedTable:
-    """Return a table's metadata.
+    """Return a table's metadata, which needs what `require_loadable` says."""
+    return asking.lake.tables.load(require_loadable(asking, name))
+
+
+def require_loadable(asking: CatalogRequest, name: QualifiedName) -> ResourceId:
+    """Return the table if the caller may read its metadata.
 
     The metadata names the files, so it needs `table.select`. In a guarded session the guard decides the statement, and
     a caller that may discover the table gets the metadata.
     """
-    return asking.lake.tables.load(
-        asking.require_visible(name)
-        if asking.who.guarded
-        else asking.require_operation("table.load", {"table": OperationName(name, "table")})
-    )
+    if asking.who.guarded:
+        return asking.require_visible(name)
+    return asking.require_operation("table.load", {"table": OperationName(name, "table")})
 
 
 def table_exists(asking: CatalogRequest) -> None:

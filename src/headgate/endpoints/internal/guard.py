@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from headgate.control.connections.commands import JdbcAccessError
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.pipelines.run_access_log import RunAccessLog
+from headgate.endpoints.common.indexed_router import IndexedRouter
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.request_scope import REQUEST
 from headgate.spark.sessions.privileges import (
@@ -73,7 +74,7 @@ class Written(BaseModel):
 
 def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
     """Return the routes for the guards of all organizations' drivers."""
-    router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), RunAccessLog()
+    router, touched = IndexedRouter(prefix="/guard/v1", include_in_schema=False), RunAccessLog()
 
     @router.post("/decide")
     async def decide(request: Request) -> dict[str, Any]:

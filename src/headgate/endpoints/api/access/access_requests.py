@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.approvals.access_requests import ApproveRequest, FileRequest, RejectRequest, open_requests
@@ -14,6 +14,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.control.questions.resource_names import list_candidates
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text, full_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, document_actions
@@ -25,7 +26,7 @@ from headgate.facts.ids import RequestId, ResourceId
 from headgate.facts.snapshot import AccessRequest as AccessRequestFact
 from headgate.facts.snapshot import Snapshot
 
-router = APIRouter(tags=["requests"])
+router = ApiRouter(tags=["requests"])
 
 _KIND = "request"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.approvals.agreements import (
@@ -22,6 +22,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text, find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
@@ -33,7 +34,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Agreement as AgreementFact
 
-router = APIRouter(tags=["access"])
+router = ApiRouter(tags=["access"])
 
 _KIND = "access"
 

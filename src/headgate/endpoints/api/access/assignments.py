@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
@@ -13,6 +13,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import full_name, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
@@ -23,7 +24,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Assignment
 
-router = APIRouter(tags=["assignments"])
+router = ApiRouter(tags=["assignments"])
 
 _MOST = 100
 """The maximum number of assignments in one command."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel
 
 from headgate.control.approvals.change_payload import command_from_payload
@@ -11,6 +11,7 @@ from headgate.control.approvals.change_requests import ApproveChange, RejectChan
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.resource_changes import ProposedChange, Prose, parse_proposal
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
@@ -21,7 +22,7 @@ from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import ChangeRequest as ChangeRequestFact
 
-router = APIRouter(tags=["change requests"])
+router = ApiRouter(tags=["change requests"])
 
 _KIND = "change_request"
 

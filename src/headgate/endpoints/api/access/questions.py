@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, Field, JsonValue
 
 from headgate.control.kernel.errors import NotFoundError
@@ -20,6 +20,7 @@ from headgate.endpoints.api.resources.resources import ResourceSummary, build_re
 from headgate.endpoints.authzen.routes import record_decisions
 from headgate.endpoints.common.context import CurrentOrganization, deployed
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text, full_name, require_on_organization
 from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
@@ -30,7 +31,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource
 
-router = APIRouter(tags=["questions"])
+router = ApiRouter(tags=["questions"])
 
 ASK = "organization.ask"
 """The action that a question about another principal needs."""

@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from headgate.control.access.roles import DefineRole, DeleteRole
 from headgate.control.organizations.models_in_force import active_models
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentOrganization
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.model.model import Model, Role
 
-router = APIRouter(tags=["roles"])
+router = ApiRouter(tags=["roles"])
 
 
 class RoleSummary(BaseModel):

@@ -2,20 +2,21 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.organizations.models_in_force import Switch, list_switches
 from headgate.control.questions.resource_names import ORGANIZATION_NAME
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 
-router = APIRouter(tags=["settings"])
+router = ApiRouter(tags=["settings"])
 
 
 class SettingValue(BaseModel):

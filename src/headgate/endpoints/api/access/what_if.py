@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
@@ -18,6 +17,7 @@ from headgate.endpoints.api.resources.resources import ResourceCreate, build_cre
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
 from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, describe_pipeline_change, effect
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import require_on_organization
 from headgate.endpoints.common.paging import MAX_PAGE, CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
@@ -26,7 +26,7 @@ from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
 from headgate.facts.ids import PrincipalId, SubjectId
 
-router = APIRouter(tags=["questions"])
+router = ApiRouter(tags=["questions"])
 
 
 class WhatIfAssignment(StrictSchema):

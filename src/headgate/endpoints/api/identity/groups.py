@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import BaseModel
 
 from headgate.control.identity.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
@@ -13,6 +13,7 @@ from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.common import subject_lookup
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import StrictSchema, Title, page_model
@@ -22,7 +23,7 @@ from headgate.endpoints.common.writes import DONE, Write, Writes
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 
-router = APIRouter(tags=["groups"])
+router = ApiRouter(tags=["groups"])
 
 
 class GroupSummary(BaseModel):

@@ -3,7 +3,6 @@
 from operator import itemgetter
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.access.visibility import may_see_subject
@@ -11,13 +10,14 @@ from headgate.control.deployment.break_glass import break_glass_until
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import resource_display_name, visible_display_name
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NOTHING_HELD
 
-router = APIRouter(tags=["me"])
+router = ApiRouter(tags=["me"])
 
 
 class HeldRole(BaseModel):

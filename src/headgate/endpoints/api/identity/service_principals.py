@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import BaseModel, Field
 
 from headgate.control.identity.principals import (
@@ -18,6 +18,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
@@ -28,7 +29,7 @@ from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 
-router = APIRouter(tags=["service principals"])
+router = ApiRouter(tags=["service principals"])
 
 _SERVICE = "service_principal"
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
@@ -16,6 +16,7 @@ from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import find_resource, find_visible, full_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
@@ -26,7 +27,7 @@ from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import NO_SUBJECTS, Assignment, Resource, Snapshot
 
-router = APIRouter(tags=["teams"])
+router = ApiRouter(tags=["teams"])
 
 
 async def team_type_of(request: Request) -> str:

@@ -3,7 +3,7 @@
 import secrets
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.control.access.visibility import may_see_subject
@@ -15,6 +15,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.deployment_callers import ByAnyone
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text, find_resource, visible_display_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
@@ -24,7 +25,7 @@ from headgate.endpoints.common.writes import DONE, WriteAnswer, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
-router = APIRouter(tags=["tokens"])
+router = ApiRouter(tags=["tokens"])
 
 _DAY = 86400.0
 _MOST = 100

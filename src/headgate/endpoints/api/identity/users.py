@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import BaseModel, Field
 
 from headgate.control.authentication.services import AuthServices
@@ -13,6 +13,7 @@ from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.auth.dependencies import CurrentAuth
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
@@ -23,7 +24,7 @@ from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot
 
-router = APIRouter(tags=["users"])
+router = ApiRouter(tags=["users"])
 
 _USER = "user"
 

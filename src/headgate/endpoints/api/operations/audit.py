@@ -5,7 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
@@ -14,6 +14,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.control.text.timestamps import parse_timestamp
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization, deployed
 from headgate.endpoints.common.evaluation_time import NEWEST_REVISION, Evaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import full_name, require_on_organization, resolve_visible
 from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
 from headgate.endpoints.common.paging import MAX_PAGE
@@ -21,7 +22,7 @@ from headgate.endpoints.common.schemas import Called
 from headgate.facts.encoding import encode
 from headgate.facts.ids import PrincipalId, ResourceId
 
-router = APIRouter(tags=["audit"])
+router = ApiRouter(tags=["audit"])
 
 READ_AUDIT = "organization.read_audit"
 

@@ -3,7 +3,6 @@
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from headgate.control.deployment.organization_list import OrganizationState, describe_organization
@@ -16,6 +15,7 @@ from headgate.control.organizations.suspension import ResumeOrganization, Suspen
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentApp
 from headgate.endpoints.common.deployment_callers import ByUser, WritesDeployment
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import document_actions
@@ -23,7 +23,7 @@ from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Decided
 from headgate.facts.ids import ResourceId
 
-router = APIRouter(prefix="/deployment", tags=["deployment"])
+router = ApiRouter(prefix="/deployment", tags=["deployment"])
 
 _LIST = "deployment.list_organizations"
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from headgate.control.kernel.errors import InvalidError, NotFoundError
@@ -14,13 +13,14 @@ from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentApp
 from headgate.endpoints.common.deployment_callers import ByUser, WritesDeployment
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE
 from headgate.model.diagnostics import ModelError
 
-router = APIRouter(prefix="/deployment/models", tags=["deployment"])
+router = ApiRouter(prefix="/deployment/models", tags=["deployment"])
 
 _LIST = "deployment.list_models"
 

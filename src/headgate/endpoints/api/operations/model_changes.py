@@ -3,7 +3,6 @@
 from collections import defaultdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from headgate.control.kernel.errors import InvalidError
@@ -19,6 +18,7 @@ from headgate.control.models.change_commands import CHANGE_MODEL, AuthorizeModel
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentApp
 from headgate.endpoints.common.deployment_callers import WritesDeployment
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import document_actions
@@ -29,7 +29,7 @@ from headgate.facts.ids import ResourceId
 _CUSTOM = "custom role"
 """The word for all custom roles of the organization, whose names an operator may not see."""
 
-router = APIRouter(prefix="/deployment/organizations", tags=["deployment"])
+router = ApiRouter(prefix="/deployment/organizations", tags=["deployment"])
 
 
 class ModelChoice(StrictSchema):

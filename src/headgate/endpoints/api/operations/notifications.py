@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.identity.narrowed_callers import is_narrowed
@@ -19,6 +18,7 @@ from headgate.endpoints.api.access.access_requests import requests_for
 from headgate.endpoints.api.pipelines.runs import find_known_action, may_see, runs_for
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, page_model
@@ -26,7 +26,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 
-router = APIRouter(tags=["notifications"])
+router = ApiRouter(tags=["notifications"])
 
 _KIND = "dismissed"
 _OPEN = "requested"

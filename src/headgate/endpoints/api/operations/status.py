@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
 from headgate.endpoints.common.context import CurrentApp
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.route_metadata import public
 
-router = APIRouter(tags=["status"])
+router = ApiRouter(tags=["status"])
 
 
 class Health(BaseModel):

@@ -3,7 +3,7 @@
 from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import BaseModel
 
 from headgate.control.kernel.errors import InvalidError, NotFoundError
@@ -13,6 +13,7 @@ from headgate.endpoints.api.pipelines.select_checks import rows_for
 from headgate.endpoints.api.resources.resources import find_readable
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentOrganization, Presents, require_spark
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called
@@ -26,7 +27,7 @@ from headgate.pipelines.kinds.visualization import VisualizationDefinition
 from headgate.pipelines.writing.cached_rows import load_rows
 from headgate.spark.authority import PresentedCredential
 
-router = APIRouter(tags=["pipelines"])
+router = ApiRouter(tags=["pipelines"])
 
 SVG = "image/svg+xml"
 _ALONE = {

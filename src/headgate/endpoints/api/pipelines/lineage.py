@@ -5,7 +5,7 @@ from functools import cache
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel
 
 from headgate.control.kernel.run_queue import RunFilter, RunRow
@@ -14,6 +14,7 @@ from headgate.endpoints.api.pipelines.figures import VisibleFigures
 from headgate.endpoints.api.pipelines.runs import cursor_at, may_read, may_see, read_cursor, runs_for
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
 from headgate.endpoints.common.paging import MAX_PAGE
@@ -24,7 +25,7 @@ from headgate.facts.snapshot import Resource
 from headgate.pipelines.lineage.graph import Step, list_steps, walk
 from headgate.pipelines.lineage.recorder import LATEST, trace_from_document, trace_of
 
-router = APIRouter(tags=["lineage"])
+router = ApiRouter(tags=["lineage"])
 
 
 class LineageEventPage(BaseModel):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import Body, Query, Response
 from pydantic import BaseModel
 
 from headgate.control.kernel.command import require_new_name
@@ -27,6 +27,7 @@ from headgate.endpoints.api.resources.resources import find_readable
 from headgate.endpoints.common.cluster_checks import require_cluster
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization, Presents
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import default_project, find_resource, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
@@ -44,7 +45,7 @@ from headgate.pipelines.kinds import Definition, declared_io, parse_definition
 from headgate.pipelines.kinds.source import Streaming
 from headgate.pipelines.loading.streams import SourceStream, list_outputs
 
-router = APIRouter(tags=["pipelines"])
+router = ApiRouter(tags=["pipelines"])
 
 _TRIES = 5
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from headgate.control.kernel.ports import RunConflictError, Store
@@ -20,6 +20,7 @@ from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.figures import VisibleFigures
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text, full_name
 from headgate.endpoints.common.paging import MAX_PAGE
 from headgate.endpoints.common.problems import ProblemError
@@ -30,7 +31,7 @@ from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
 
-router = APIRouter(tags=["pipelines"])
+router = ApiRouter(tags=["pipelines"])
 
 _SEEING = ("see_runs", "describe")
 _LOGS = "see_logs"

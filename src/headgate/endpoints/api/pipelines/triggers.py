@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from headgate.control.kernel.batch import Batch
@@ -18,6 +17,7 @@ from headgate.control.pipelines.runs import QueueRun
 from headgate.endpoints.api.pipelines.runs import visible_run
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text, find_resource
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import document_actions
@@ -26,7 +26,7 @@ from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.kinds import kind_of, parse_definition
 
-router = APIRouter(tags=["pipelines"])
+router = ApiRouter(tags=["pipelines"])
 
 _MOST = 1000
 """The maximum number of runs of one backfill."""

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fastapi import APIRouter
 from pydantic import Field, create_model
 
 from headgate.control.questions.resource_names import ORGANIZATION_NAME
 from headgate.endpoints.api.resources.resources import ResourceCreate, ResourceSummary, create_resource, list_resources
 from headgate.endpoints.common.context import CurrentApp
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import LAKE
 from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.resource_changes import AttributesBody, Edges
@@ -17,7 +17,7 @@ from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 
-router = APIRouter(tags=["resources"])
+router = ApiRouter(tags=["resources"])
 
 
 class _Noun(NamedTuple):

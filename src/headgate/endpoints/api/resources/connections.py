@@ -3,7 +3,6 @@
 import os
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field, model_validator
 
 from headgate.control.connections.commands import (
@@ -25,6 +24,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.resources.resources import ResourceSummary, find_readable, list_resources
 from headgate.endpoints.common.context import CurrentApp, CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import Text, default_project, find_resource
 from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.problems import ProblemError
@@ -33,7 +33,7 @@ from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 
-router = APIRouter(tags=["connections"])
+router = ApiRouter(tags=["connections"])
 
 _TYPE = "connection"
 

@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.models.installations import list_installed
 from headgate.control.organizations.models_in_force import active_models
 from headgate.endpoints.common.context import CurrentApp, CurrentOrganization
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called, page_model
 from headgate.model.describe import describe_condition
 from headgate.model.model import Model
 
-router = APIRouter(tags=["models"])
+router = ApiRouter(tags=["models"])
 
 
 class ModelSummary(BaseModel):

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
@@ -24,6 +24,7 @@ from headgate.endpoints.api.identity.me import organization_name
 from headgate.endpoints.auth.dependencies import CurrentAuth
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentOrganization
 from headgate.endpoints.common.deployment_callers import ByAnyone, ByUser
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
@@ -32,7 +33,7 @@ from headgate.endpoints.common.writes import DONE, Wants, Write, Writes, writing
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 
-router = APIRouter(tags=["organizations"])
+router = ApiRouter(tags=["organizations"])
 
 _CREATE, _ASSIGN_OWNER = "deployment.create_organization", "deployment.assign_owner"
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import BaseModel
 
 from headgate.control.kernel.ids import new_id
@@ -11,6 +11,7 @@ from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import find_resource, find_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
@@ -20,7 +21,7 @@ from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
-router = APIRouter(tags=["projects"])
+router = ApiRouter(tags=["projects"])
 
 _TYPE = "project"
 

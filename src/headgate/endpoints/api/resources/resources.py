@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.approvals.change_payload import command_from_payload
@@ -17,6 +17,7 @@ from headgate.decision.types import Question
 from headgate.endpoints.common.cluster_checks import require_configured
 from headgate.endpoints.common.context import CurrentApp, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import full_name
 from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
@@ -36,7 +37,7 @@ from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_SETTINGS, Resource
 
-router = APIRouter(tags=["resources"])
+router = ApiRouter(tags=["resources"])
 
 _ELSEWHERE = ("organization", "group", "service_principal", "token", "access", "change_request")
 """Types with lists of their own, because they are more than resources."""

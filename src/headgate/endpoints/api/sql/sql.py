@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
@@ -19,6 +19,7 @@ from headgate.endpoints.common.context import (
     Presents,
     require_spark_of_request,
 )
+from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called
@@ -30,7 +31,7 @@ from headgate.spark.sql.statements import Execution
 if TYPE_CHECKING:
     import pyarrow as pa
 
-router = APIRouter(tags=["sql"], dependencies=[Depends(require_spark_of_request)])
+router = ApiRouter(tags=["sql"], dependencies=[Depends(require_spark_of_request)])
 
 GONE = "the client has disconnected"
 _MOST_ROWS = "maximum number of rows; the response has fewer if more would exceed its maximum size"

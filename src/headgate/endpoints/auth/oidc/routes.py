@@ -5,19 +5,20 @@ import re
 from typing import Annotated
 from urllib.parse import quote, unquote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import RedirectResponse
 
 from headgate.control.authentication.errors import LoginError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth
 from headgate.endpoints.auth.oidc.client import LoginAttempt, ProviderClient
 from headgate.endpoints.common.cookies import cookie_of, put, remember
+from headgate.endpoints.common.indexed_router import IndexedRouter
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import public
 from headgate.endpoints.http.hosts import base_url
 
-router = APIRouter(prefix="/oidc", tags=["logins"])
+router = IndexedRouter(prefix="/oidc", tags=["logins"])
 
 _COOKIE = "headgate-login"
 _SECONDS = 600
