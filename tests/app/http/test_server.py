@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,7 +35,7 @@ class _Never:
     def knows(self, target: bytes, secret: str) -> None:
         return None
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> None:
+    def answer(self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str) -> None:
         return None
 
 

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -49,7 +49,7 @@ class _Nothing:
     def knows(self, target: bytes, secret: str) -> None:
         return None
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> None:
+    def answer(self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str) -> None:
         return None
 
 

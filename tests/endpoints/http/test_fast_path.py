@@ -1,7 +1,7 @@
 """The fast path gives the same answers as the normal path, and leaves unusual requests to it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -22,14 +22,18 @@ class Door:
     def knows(self, target: bytes, secret: str) -> str | None:
         return "p-ann" if (target, secret) == (b"/things/fast", "ann") else None
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
+    def answer(
+        self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str
+    ) -> FastResponse | None:
         if b"fail" in body:
             raise LookupError("a secret of the inside")
         try:
             said = json.dumps({"body": body.decode(), "at once": True}).encode()
         except UnicodeDecodeError:
             return None
-        return None if b"slow" in body else FastResponse(said, "/things/{name}", content_type, "o-1")
+        return (
+            None if b"slow" in body else FastResponse(said, "/things/{name}", headers.get(b"content-type", b"").decode(), "o-1")
+        )
 
 
 class Served:

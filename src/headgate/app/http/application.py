@@ -21,10 +21,12 @@ from headgate.endpoints.common.context import AppState, RunNotifier
 from headgate.endpoints.common.route_metadata import operation_id
 from headgate.endpoints.http import hosts
 from headgate.endpoints.http.break_glass_header import BreakGlassHeader, BreakGlassStatus
+from headgate.endpoints.http.fast_path import FastPathHandlers
 from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier, FreshnessMiddleware
 from headgate.endpoints.iceberg_rest import iceberg_router
 from headgate.endpoints.internal.guard import guard_router
+from headgate.endpoints.internal.guard_fast_path import GuardFastPath
 from headgate.spark.sessions.registry import SparkRegistry
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import StatementRunner
@@ -66,7 +68,7 @@ def http_application(
     # The middleware that is added last runs first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
     glass = BreakGlassStatus()
-    app.state.at_once = AtOnce(app.state.deployed, freshness, glass)
+    app.state.at_once = FastPathHandlers(AtOnce(app.state.deployed, freshness, glass), GuardFastPath(sparks, freshness))
     app.add_middleware(BreakGlassHeader, glass=glass)
     app.add_middleware(FreshnessMiddleware, freshness=freshness)
     app.add_middleware(OrganizationPathMiddleware)

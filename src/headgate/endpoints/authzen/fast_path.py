@@ -1,5 +1,7 @@
 """Fast path of AuthZEN: evaluations for a caller whose token is cached, on the newest facts, without reasons."""
 
+from collections.abc import Mapping
+
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.authzen.endpoints import ENDPOINTS, respond
 from headgate.endpoints.authzen.routes import is_slow, record_decisions
@@ -25,10 +27,12 @@ class AtOnce:
         presented = self._deployed.identity.cached(secret) if target in _SHORT else None
         return presented.principal if presented else None
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
+    def answer(
+        self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str
+    ) -> FastResponse | None:
         """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
-        endpoint, deployed = _SHORT[target], self._deployed
-        if is_slow(endpoint, body):
+        endpoint, deployed = _SHORT.get(target), self._deployed
+        if endpoint is None or is_slow(endpoint, body):
             return None
         try:
             if not self._freshness.is_here():
@@ -37,6 +41,7 @@ class AtOnce:
             if found is None:
                 return None
             organization, caller = found
+            content_type = headers.get(b"content-type", b"").decode("latin-1")
             answer = respond(endpoint, content_type, body, organization, caller)
         except StoreError:
             return None

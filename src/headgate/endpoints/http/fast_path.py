@@ -5,7 +5,7 @@ no fast path: an unusual head, an incomplete body, a caller that must be looked 
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -41,9 +41,29 @@ class FastPathHandler(Protocol):
         """Return the id of the secret's principal; None if the secret is not cached, or the target has no fast path."""
         ...
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
+    def answer(
+        self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str
+    ) -> FastResponse | None:
         """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
         ...
+
+
+class FastPathHandlers:
+    """Several endpoints; the first one that knows a request answers it."""
+
+    def __init__(self, *handlers: FastPathHandler) -> None:
+        self._handlers = handlers
+
+    def knows(self, target: bytes, secret: str) -> str | None:
+        """Return the id of the secret's principal from the first handler that knows the request."""
+        return next((known for each in self._handlers if (known := each.knows(target, secret))), None)
+
+    def answer(
+        self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str
+    ) -> FastResponse | None:
+        """Return the response of the first handler that answers."""
+        answers = (each.answer(target, headers, body, secret, request) for each in self._handlers)
+        return next(filter(None, answers), None)
 
 
 class FastPath:
@@ -82,8 +102,7 @@ class FastPath:
         if principal is None or self._principals.take(principal, began):
             return None
         exchange = RequestContext(sane_id(head.get(b"x-request-id")), "POST", 200, principal=principal)
-        said = head.get(b"content-type", b"").decode("latin-1")
-        ready = self._door.answer(target, said, body, secret, exchange.id)
+        ready = self._door.answer(target, head, body, secret, exchange.id)
         if ready is None:
             return None
         exchange.route, exchange.organization = ready.route, ready.organization

@@ -29,6 +29,8 @@ from headgate.spark.sessions.privileges import (
 from headgate.spark.sessions.registry import DriverRequest, SparkRegistry
 from headgate.spark.sessions.running_operations import TooManyOperationsError
 
+DECIDE = "/guard/v1/decide"
+"""The path of the question about a statement."""
 GUARD_ENDPOINT = "spark"
 """The name of Spark's endpoints in the audit."""
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -74,9 +76,9 @@ class Written(BaseModel):
 
 def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
     """Return the routes for the guards of all organizations' drivers."""
-    router, touched = IndexedRouter(prefix="/guard/v1", include_in_schema=False), RunAccessLog()
+    router, touched = IndexedRouter(include_in_schema=False), RunAccessLog()
 
-    @router.post("/decide")
+    @router.post(DECIDE)
     async def decide(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Needs)
         judge = spoken.spark.judge
@@ -84,16 +86,14 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
         refusals = judge.refusals(spoken.caller, needs, most=1 if asked.is_filter else MOST_REFUSALS)
         if needs and not asked.is_filter:
             _record_denials(audit, request, spoken, refusals)
-        refusal = refusals[0].message if refusals else _record(sparks, spoken, asked.operation, needs)
+        refusal = refusals[0].message if refusals else record_operation(sparks, spoken, asked.operation, needs)
         if refusal is None and spoken.caller.run is not None:
             # Recorded before the response: a reader after the statement's end must find the record.
             await run_in_threadpool(touched.record, spoken.spark.organization, spoken.caller.run, _list_named(needs))
-        answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
-        # `traced` makes the guard report the column lineage of the statement's writes, for runs only.
-        answer |= {"traced": spoken.caller.run is not None}
+        answer = build_answer(spoken, allowed=refusal is None)
         return answer if refusal is None else {**answer, "message": refusal}
 
-    @router.post("/connect")
+    @router.post("/guard/v1/connect")
     async def connect(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Connect)
         need = RequiredConnection(action="connection.use", connection=asked.connection)
@@ -107,7 +107,7 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
             return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
         return {"allowed": True, "url": found.url, "properties": dict(found.properties)}
 
-    @router.post("/columns")
+    @router.post("/guard/v1/columns")
     async def columns(request: Request) -> dict[str, Any]:
         spoken, said = await _question(request, sparks, Written)
         if spoken.caller.run is not None:
@@ -150,7 +150,19 @@ def _list_named(needs: Iterable[RequiredPrivilege]) -> Iterator[tuple[str, Objec
     return ((need.action, need.object) for need in needs if isinstance(need, RequiredName))
 
 
-def _record(
+def build_answer(spoken: DriverRequest, *, allowed: bool) -> dict[str, Any]:
+    """Return the answer to a question of the guard, without the message of a refusal."""
+    judge, caller = spoken.spark.judge, spoken.caller
+    # `traced` makes the guard report the column lineage of the statement's writes, for runs only.
+    return {
+        "allowed": allowed,
+        "revision": judge.revision,
+        "principal": judge.name(caller),
+        "traced": caller.run is not None,
+    }
+
+
+def record_operation(
     sparks: SparkRegistry, spoken: DriverRequest, operation: str | None, needs: Sequence[RequiredPrivilege]
 ) -> str | None:
     """Record the needs that an operation was allowed; return the refusal if too many operations run, else None."""

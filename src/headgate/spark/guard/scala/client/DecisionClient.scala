@@ -1,11 +1,7 @@
 package io.headgate.guard.client
 
 import java.net.URI
-import java.net.http.{HttpClient, HttpRequest, HttpResponse}
-import java.net.http.HttpRequest.BodyPublishers
-import java.net.http.HttpResponse.BodyHandlers
 import java.nio.charset.StandardCharsets.UTF_8
-import java.time.Duration
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -17,13 +13,13 @@ import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, Requ
 /** The client of the decision service in the parent process. Every answer except a clear "allowed" is a refusal. */
 object DecisionClient {
   private val NoAnswer = "access cannot be decided right now, so the statement is refused; run it again in a few seconds"
-  private val Within = Duration.ofSeconds(10)
+  /** Milliseconds within which the service answers. */
+  private val Within = 10000
   private val json = new ObjectMapper()
   private lazy val service = new URI(System.getProperty("headgate.decision.url"))
   private lazy val entrance = service.resolve("connect")
   private lazy val lineage = service.resolve("columns")
-  private lazy val client =
-    HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Within).build()
+  private lazy val connections = new HttpConnections(service, Within)
 
   /**
    * Return if the handle's principal has all privileges now; otherwise throw `AccessDenied`. The decision service keeps the
@@ -78,19 +74,16 @@ object DecisionClient {
   private def answer(handle: String, where: URI, body: Array[Byte]): JsonNode = {
     val answer =
       try ask(handle, where, body)
-      catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
+      catch { case NonFatal(_) => throw new AccessDenied(NoAnswer) }
     if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
     if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("access is refused, and the decision service gave no reason; ask the operator to read the log of Headgate"))
     answer
   }
 
   private def ask(handle: String, where: URI, body: Array[Byte]): JsonNode = {
-    val request = HttpRequest.newBuilder(where).timeout(Within).POST(BodyPublishers.ofByteArray(body))
-    request.header("Content-Type", "application/json")
-    DriverKey.headers(handle, "POST", where.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
-    val response: HttpResponse[Array[Byte]] = client.send(request.build(), BodyHandlers.ofByteArray())
-    if (response.statusCode != 200) throw new IllegalStateException(s"the Headgate server could not decide on the access and responded with the HTTP status ${response.statusCode}; retry, and if it fails again, ask the operator to check the log of Headgate")
-    json.readTree(response.body)
+    val answer = connections.post(where.getRawPath, DriverKey.headers(handle, "POST", where.getRawPath, body), body)
+    if (answer.status != 200) throw new IllegalStateException(s"the Headgate server could not decide on the access and responded with the HTTP status ${answer.status}; retry, and if it fails again, ask the operator to check the log of Headgate")
+    json.readTree(answer.body)
   }
 
   private def body(needs: Seq[RequiredPrivilege], statement: String, operation: Option[String], isFilter: Boolean = false): Array[Byte] = {
