@@ -32,7 +32,9 @@ class Door:
         except UnicodeDecodeError:
             return None
         return (
-            None if b"slow" in body else FastResponse(said, "/things/{name}", headers.get(b"content-type", b"").decode(), "o-1")
+            None
+            if b"slow" in body
+            else FastResponse(said, "/things/{name}", headers.get(b"content-type", b"").decode(), "o-1")
         )
 
 

@@ -23,7 +23,7 @@ from headgate.endpoints.api.operations import audit, deployment, installed_model
 from headgate.endpoints.api.pipelines import charts, lineage, pipelines, runs, triggers
 from headgate.endpoints.api.resources import aliases, connections, models, organizations, projects, resources
 from headgate.endpoints.api.sql import sql
-from headgate.endpoints.common.indexed_router import API
+from headgate.endpoints.common.indexed_router import API_PATH
 from headgate.endpoints.common.query_parameters import require_known_parameters
 from headgate.endpoints.common.route_metadata import operation_id
 
@@ -68,7 +68,7 @@ def api_routes() -> Sequence[BaseRoute]:
     """Return all routes below `/api/v1`. They are created once for all deployments, because that takes a second."""
     router = APIRouter(generate_unique_id_function=operation_id)
     for module in _MODULES:
-        router.include_router(module.router, prefix=API, dependencies=[Depends(require_known_parameters)])
+        router.include_router(module.router, prefix=API_PATH, dependencies=[Depends(require_known_parameters)])
     # Build all routes before they are returned: see the end of `http_application`, which does the same for the other routes.
     deque(iter_route_contexts(router.routes), maxlen=0)
     return router.routes

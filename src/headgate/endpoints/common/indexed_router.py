@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 from typing_extensions import override
 
-API = "/api/v1"
+API_PATH = "/api/v1"
 """The path of the API."""
 
 
@@ -35,7 +35,7 @@ class IndexedRouter(APIRouter):
 class ApiRouter(IndexedRouter):
     """A router for inclusion below `/api/v1`."""
 
-    at: ClassVar[str] = API
+    at: ClassVar[str] = API_PATH
 
 
 def _path(route: BaseRoute) -> str:
