@@ -129,3 +129,15 @@ def test_the_rate_limit_of_a_principal_also_holds_on_the_fast_path() -> None:
     answers = [express.answer(b"/things/fast", headers, b"{}", 100, [], "http") is not None for _ in range(3)]
 
     assert answers == [True, True, False]
+
+
+def test_a_request_that_the_fast_path_leaves_to_the_normal_path_takes_no_token() -> None:
+    limits = Limits(principal_rate=0.001, burst_seconds=1000)
+    express = FastPath(Door(), of_principals(limits), (), limits)
+    headers = [(b"host", b"h"), (b"authorization", b"Bearer ann"), (b"content-length", b"6")]
+
+    answers = [
+        express.answer(b"/things/fast", headers, body, 100, [], "http") for body in (b'"slow"', b'"slow"', b'"fast"')
+    ]
+
+    assert [answer is not None for answer in answers] == [False, False, True]

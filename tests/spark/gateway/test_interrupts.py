@@ -241,6 +241,20 @@ class TestARelease:
         assert error.code() is UNKNOWN_TOKEN
         assert backend.interrupted == {bobs.operation}
 
+    def test_a_release_with_a_revoked_token_is_refused_once_its_operations_are_cancelled(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        backend.deaf_to = 1000
+        statement = Statement(gateway, backend, reattachable=True)
+        gateway.spark.denied[READ] = WHY
+        gateway.report()
+
+        del gateway.tokens.callers["ann"]
+        error: Any = statement.client.fails("ReleaseExecute", operation_id=statement.operation, release_all={})
+
+        assert tracked(gateway) == 1
+        assert error.code() is UNKNOWN_TOKEN
+
 
 def test_the_answers_of_an_ended_operation_are_read_to_their_end() -> None:
     async def attempt() -> tuple[bool, int]:

@@ -60,6 +60,10 @@ class Lakes:
         self._lock = threading.Lock()
         self._of: dict[ResourceId, Lake] = {}
 
+    async def reach(self, organization: Organization) -> Lake:
+        """Return the lake of an organization. A thread opens it at the first use, because that may wait for its storage."""
+        return self._of.get(organization.id) or await run_in_threadpool(self.of, organization)
+
     def of(self, organization: Organization) -> Lake:
         """Return the lake of an organization. Its staged tables are kept while the process lives."""
         with self._lock:
@@ -88,27 +92,32 @@ class CatalogAuthenticator:
 
     async def authenticate(self, sent: HttpRequest) -> Authenticated:
         """Return the caller of a request. Raises `CallerDeniedError`."""
-        if SIGNATURE_HEADER not in sent.headers:
-            return await self._authenticate_client(sent)
-        if len(sent.body) > _VERIFIED_AT_ONCE:
-            return await run_in_threadpool(self._authenticate_driver, sent)
-        return self._authenticate_driver(sent)
+        if SIGNATURE_HEADER in sent.headers:
+            organization, caller = await self._authenticate_driver(sent)
+        else:
+            organization, caller = await self._authenticate_client(sent)
+        lake = await self._lakes.reach(organization)
+        return Authenticated(caller, guarded=SIGNATURE_HEADER in sent.headers, lake=lake)
 
-    def _authenticate_driver(self, sent: HttpRequest) -> Authenticated:
-        spoken = self._sparks.authenticate_driver_request(sent.method, sent.target, sent.headers, sent.body)
+    async def _authenticate_driver(self, sent: HttpRequest) -> ResolvedCaller:
+        signed = (sent.method, sent.target, sent.headers, sent.body)
+        if len(sent.body) > _VERIFIED_AT_ONCE:
+            spoken = await run_in_threadpool(self._sparks.authenticate_driver_request, *signed)
+        else:
+            spoken = self._sparks.authenticate_driver_request(*signed)
         if spoken is None:
             raise CallerDeniedError(UNAUTHENTICATED, None)
         organization = spoken.spark.organization
         if sent.organization and self._find(sent.organization) is not organization:
             raise CallerDeniedError(UNAUTHENTICATED, None)
-        return Authenticated(spoken.caller, guarded=True, lake=self._lakes.of(organization))
+        return ResolvedCaller(organization, spoken.caller)
 
-    async def _authenticate_client(self, sent: HttpRequest) -> Authenticated:
-        organization, caller = await self._resolve_bearer(sent)
-        if caller.run is not None:
+    async def _authenticate_client(self, sent: HttpRequest) -> ResolvedCaller:
+        resolved = await self._resolve_bearer(sent)
+        if resolved.caller.run is not None:
             # The identity of a run is for statements that the guard has checked: it is accepted from a driver only.
-            raise CallerDeniedError(UNAUTHENTICATED, organization)
-        return Authenticated(caller, guarded=False, lake=self._lakes.of(organization))
+            raise CallerDeniedError(UNAUTHENTICATED, resolved.organization)
+        return resolved
 
     async def _resolve_bearer(self, sent: HttpRequest) -> ResolvedCaller:
         header = sent.headers.get("authorization", "")

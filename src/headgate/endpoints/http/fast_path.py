@@ -98,12 +98,12 @@ class FastPath:
             return None
         secret = head[b"authorization"].removeprefix(_BEARER).decode("latin-1")
         principal = self._door.knows(target, secret)
-        # A request that takes the normal path after this line counts twice: such requests are too rare to matter.
         if principal is None or self._principals.take(principal, began):
             return None
         exchange = RequestContext(sane_id(head.get(b"x-request-id")), "POST", 200, principal=principal)
         ready = self._door.answer(target, head, body, secret, exchange.id)
         if ready is None:
+            self._principals.put_back(principal)  # the normal path takes a token too
             return None
         exchange.route, exchange.organization = ready.route, ready.organization
         exchange.seconds = self._clock() - began

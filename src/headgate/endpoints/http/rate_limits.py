@@ -44,6 +44,12 @@ class TokenBuckets:
             self._left.popitem(last=False)
         return wait
 
+    def put_back(self, key: str) -> None:
+        """Return a token that was taken for a request which is counted elsewhere."""
+        if key in self._left:
+            left, at = self._left[key]
+            self._left[key] = (min(self._full, left + 1), at)
+
 
 def of_principals(limits: Limits) -> TokenBuckets:
     """Return the buckets for requests of authenticated principals."""

@@ -120,9 +120,12 @@ class Operations:
         return found if found is not None and found.key == key else None
 
     def begun_with(self, credential: PresentedCredential) -> ActiveCall | None:
-        """Return the call with this credential that began the newest of its running operations; None if there is none."""
-        newest = next(reversed(self._begun.get(credential, {})), None)
-        return newest.begun_by if newest is not None and not newest.backend.closed else None
+        """Return the call with this credential that began the newest of its running operations; None if there is none.
+
+        Operations that were cancelled do not count: the credential may have been revoked.
+        """
+        begun = reversed(self._begun.get(credential, {}))
+        return next((each.begun_by for each in begun if each.error is None and not each.backend.closed), None)
 
     def of_handle(self, handle: str, id: str) -> Operation | None:
         """Return an operation by its session's handle, or None."""

@@ -225,14 +225,16 @@ class Gateway:
         """Return the earlier call of a client that releases results; None if it has no running operation.
 
         Clients release results several times for each statement. A release returns no data and changes only operations of its
-        own credential, so the credential need not be valid any more.
+        own credential, so the credential is not looked up again while it has an operation that was not refused.
         """
         if rpc is not RELEASE_EXECUTE:
             return None
         return self._operations.begun_with(credential_of_call(context.invocation_metadata() or ()))
 
     async def _begin(self, context: CallContext) -> ActiveCall:
-        presented = credential_of_call(context.invocation_metadata() or ())
+        return await self._authenticate(credential_of_call(context.invocation_metadata() or ()))
+
+    async def _authenticate(self, presented: PresentedCredential) -> ActiveCall:
         admission = await self._identify(presented)
         self.watch.require_current()
         if admission.why_not:
@@ -339,7 +341,8 @@ class Gateway:
         # Looked up before the call: a later operation may have the same id when the response arrives.
         found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
         if found is None:
-            await self._identify(call.credential)
+            call = await self._authenticate(call.credential)
+            found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
         if admitted.request.HasField("release_all"):
             return await self._release_all(call, admitted, binding, found)
         if found is not None and admitted.request.HasField("release_until"):

@@ -32,6 +32,9 @@ class DriverCalls:
         key = self._key()
         if not key or not at.isdecimal() or len(at) > _LONGEST_TIME or not signature:
             return None
+        # Before the signature, which takes longer: a client without a session must not cause that work.
+        if not self._sessions.is_open(handle):
+            return None
         if not verify_signature(key, method, target, int(at), handle, body, signature=signature, now=time.time()):
             return None
         caller = self._sessions.caller(handle)

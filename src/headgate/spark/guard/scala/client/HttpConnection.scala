@@ -1,7 +1,7 @@
 package io.headgate.guard.client
 
 import java.io.{BufferedInputStream, EOFException, IOException}
-import java.net.{InetSocketAddress, Socket, URI}
+import java.net.{InetSocketAddress, Socket, SocketException, URI}
 import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util.Locale.ROOT
 import java.util.concurrent.ConcurrentLinkedDeque
@@ -22,6 +22,9 @@ private[client] final class HttpConnections(server: URI, millis: Int) {
   @tailrec
   def post(path: String, headers: Seq[(String, String)], body: Array[Byte]): HttpAnswer = Option(free.pollFirst()) match {
     case None => on(new HttpConnection(server, millis), path, headers, body)
+    case Some(kept) if !kept.isQuiet =>
+      kept.close()
+      post(path, headers, body)
     case Some(kept) =>
       // The server closes idle connections; such a request was not read.
       val answer = try Some(on(kept, path, headers, body)) catch { case _: UnansweredException => None }
@@ -31,7 +34,7 @@ private[client] final class HttpConnections(server: URI, millis: Int) {
   private def on(connection: HttpConnection, path: String, headers: Seq[(String, String)], body: Array[Byte]): HttpAnswer =
     try {
       val answer = connection.post(path, headers, body)
-      if (connection.isOpen) free.addFirst(connection)
+      if (connection.isOpen) free.addFirst(connection) else connection.close()
       answer
     } catch {
       case error: Throwable =>
@@ -56,6 +59,9 @@ private final class HttpConnection(server: URI, millis: Int) {
   /** Whether the server will answer another request on the connection. */
   def isOpen: Boolean = keeps
 
+  /** Whether the server has sent nothing since its last answer: more bytes would count as the answer to the next request. */
+  def isQuiet: Boolean = input.available() == 0
+
   def close(): Unit = socket.close()
 
   def post(path: String, headers: Seq[(String, String)], body: Array[Byte]): HttpAnswer = {
@@ -71,9 +77,7 @@ private final class HttpConnection(server: URI, millis: Int) {
   }
 
   private def answer(): HttpAnswer = {
-    input.mark(1)
-    if (input.read() < 0) throw new UnansweredException
-    input.reset()
+    requireAnswer()
     val status = line().split(' ') match {
       case Array(version, status, _*) if version.startsWith("HTTP/1.") =>
         keeps = version != Old
@@ -85,6 +89,14 @@ private final class HttpConnection(server: URI, millis: Int) {
     val length = headers.getOrElse("content-length", throw new IOException("the response of the Headgate server has no length")).toInt
     if (length > Largest) throw new IOException("the response of the Headgate server is too large")
     HttpAnswer(status, complete(length))
+  }
+
+  private def requireAnswer(): Unit = {
+    input.mark(1)
+    // A server that closes an idle connection while a request arrives resets it.
+    val first = try input.read() catch { case _: SocketException => -1 }
+    if (first < 0) throw new UnansweredException
+    input.reset()
   }
 
   private def complete(length: Int): Array[Byte] = {
