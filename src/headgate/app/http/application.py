@@ -13,7 +13,7 @@ from headgate.app.http.lakes import CatalogAuthenticator, Lakes, warehouse_of
 from headgate.endpoints import auth
 from headgate.endpoints.api import openapi
 from headgate.endpoints.api.routes import api_routes
-from headgate.endpoints.authzen.fast_path import AtOnce
+from headgate.endpoints.authzen.fast_path import TARGETS, AtOnce
 from headgate.endpoints.authzen.openapi import add_authzen_paths
 from headgate.endpoints.authzen.routes import AuthZen
 from headgate.endpoints.common import idempotency, problems
@@ -26,7 +26,7 @@ from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier, FreshnessMiddleware
 from headgate.endpoints.iceberg_rest import iceberg_router
 from headgate.endpoints.internal.guard import guard_router
-from headgate.endpoints.internal.guard_fast_path import GuardFastPath
+from headgate.endpoints.internal.guard_fast_path import DECISION, GuardFastPath
 from headgate.spark.sessions.registry import SparkRegistry
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import StatementRunner
@@ -68,7 +68,10 @@ def http_application(
     # The middleware that is added last runs first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
     glass = BreakGlassStatus()
-    app.state.at_once = FastPathHandlers(AtOnce(app.state.deployed, freshness, glass), GuardFastPath(sparks, freshness))
+    authzen = AtOnce(app.state.deployed, freshness, glass)
+    app.state.at_once = FastPathHandlers(
+        {DECISION: GuardFastPath(sparks, freshness), **dict.fromkeys(TARGETS, authzen)}
+    )
     app.add_middleware(BreakGlassHeader, glass=glass)
     app.add_middleware(FreshnessMiddleware, freshness=freshness)
     app.add_middleware(OrganizationPathMiddleware)

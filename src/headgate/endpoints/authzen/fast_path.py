@@ -10,7 +10,8 @@ from headgate.endpoints.http.break_glass_header import BreakGlassStatus
 from headgate.endpoints.http.fast_path import FastResponse
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 
-_SHORT = {each.path.encode(): each for each in ENDPOINTS if not each.long}
+TARGETS = {each.path.encode(): each for each in ENDPOINTS if not each.long}
+"""The endpoints with a fast path, by target."""
 _OK = 200
 
 
@@ -24,15 +25,15 @@ class AtOnce:
 
     def knows(self, target: bytes, secret: str) -> str | None:
         """Return the id of the secret's principal; None if the secret is not cached, or the target has no fast path."""
-        presented = self._deployed.identity.cached(secret) if target in _SHORT else None
+        presented = self._deployed.identity.cached(secret) if target in TARGETS else None
         return presented.principal if presented else None
 
     def answer(
         self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str
     ) -> FastResponse | None:
         """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
-        endpoint, deployed = _SHORT.get(target), self._deployed
-        if endpoint is None or is_slow(endpoint, body):
+        endpoint, deployed = TARGETS[target], self._deployed
+        if is_slow(endpoint, body):
             return None
         try:
             if not self._freshness.is_here():
