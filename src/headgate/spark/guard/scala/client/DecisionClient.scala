@@ -9,6 +9,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.headgate.guard.connections.JdbcAccess
 import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredConnection, RequiredName, RequiredOperation, RequiredPath, RequiredPrivilege}
+import io.headgate.guard.scheduling.ComputeTurns
 
 /** The client of the decision service in the parent process. Every answer except a clear "allowed" is a refusal. */
 object DecisionClient {
@@ -81,7 +82,8 @@ object DecisionClient {
   }
 
   private def ask(handle: String, where: URI, body: Array[Byte]): JsonNode = {
-    val answer = connections.post(where.getRawPath, DriverKey.headers(handle, "POST", where.getRawPath, body), body)
+    val headers = DriverKey.headers(handle, "POST", where.getRawPath, body)
+    val answer = ComputeTurns.waitFor(connections.post(where.getRawPath, headers, body))
     if (answer.status != 200) throw new IllegalStateException(s"the Headgate server could not decide on the access and responded with the HTTP status ${answer.status}; retry, and if it fails again, ask the operator to check the log of Headgate")
     json.readTree(answer.body)
   }

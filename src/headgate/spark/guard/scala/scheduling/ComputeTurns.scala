@@ -40,7 +40,7 @@ private[guard] final class ComputeTurns {
   def end(): Unit = synchronized(begun -= Thread.currentThread)
 
   private def isNext(thread: Thread): Boolean =
-    (waiting.head eq thread) && begun.count(_.getState == Thread.State.RUNNABLE) < ComputeTurns.AtOnce
+    (waiting.head eq thread) && begun.count(ComputeTurns.isComputing) < ComputeTurns.AtOnce
 
   private def pause(longest: Long): Unit = {
     Interruption.check()
@@ -60,6 +60,9 @@ object ComputeTurns {
   private val LongestWait = 60000L
   private val principals = new ConcurrentHashMap[String, ComputeTurns]
 
+  /** The threads that wait for another process: Java reports a thread that reads from a socket as running. */
+  private val remote = ConcurrentHashMap.newKeySet[Thread]
+
   /** Do all of `work` in a turn of this user's principal. */
   def take(user: String)(work: => Unit): Unit = {
     val turns = of(ReceivedRequests.principal(user))
@@ -67,6 +70,15 @@ object ComputeTurns {
     try work
     finally turns.end()
   }
+
+  /** Wait for the response of another process, which does not count as computing. */
+  def waitFor[T](response: => T): T = {
+    remote.add(Thread.currentThread)
+    try response
+    finally remote.remove(Thread.currentThread)
+  }
+
+  private def isComputing(thread: Thread): Boolean = thread.getState == Thread.State.RUNNABLE && !remote.contains(thread)
 
   /** Wait for the turn of the statement that this thread works on, if it is the thread of a statement. */
   def await(): Unit = ReceivedRequests.own.foreach { case (_, request) => of(request.principal).await() }
