@@ -31,6 +31,8 @@ Need = Mapping[str, Any]
 REFUSED = "42501"
 ADMIN = "hgs_admin"
 LEVEL = find_level()[0]
+IDLE_SECONDS = 5.0
+"""Seconds after which the decision service closes an idle connection."""
 
 
 def activate(session: SparkSession) -> SparkSession:
@@ -97,6 +99,7 @@ class DecisionService:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            timeout = IDLE_SECONDS
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))

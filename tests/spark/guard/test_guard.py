@@ -1,6 +1,7 @@
 """The guard inside a real driver: its requests for decisions, its refusals, and that a refusal changes nothing."""
 
 import asyncio
+import time
 from contextlib import suppress
 
 import pytest
@@ -8,7 +9,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
 from headgate.spark.driver.guard_probe import require_token_enforced
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
+from tests.spark.guard.driver_harness import ADMIN, IDLE_SECONDS, REFUSED, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -46,6 +47,17 @@ class TestWhoAsks:
 
     def test_a_refusal_shows_the_text_of_the_decision_service_only(self, lake: DriverHarness) -> None:
         assert refusal(lake, READER, "SELECT * FROM lake.raw.flights") == f"{READER} may not do that"
+
+    def test_a_statement_is_decided_after_the_decision_service_has_closed_its_idle_connections(
+        self, lake: DriverHarness
+    ) -> None:
+        lake.session(ADMIN).table("lake.raw.flights").collect()
+        time.sleep(IDLE_SECONDS + 1)
+        lake.decisions.asked.clear()
+
+        lake.session(ADMIN).table("lake.raw.flights").collect()
+
+        assert lake.decisions.names() == {"table.select lake.raw.flights"}
 
     def test_a_statement_is_refused_if_the_decision_service_does_not_answer(self, lake: DriverHarness) -> None:
         lake.decisions.is_down = True
