@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,19 +29,9 @@ from tests.threads import event_loop
 OK = PlainTextResponse("ok")
 
 
-class _Never:
-    """A fast path that never answers."""
-
-    def knows(self, target: bytes, secret: str) -> None:
-        return None
-
-    def answer(self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str) -> None:
-        return None
-
-
 def front(app: Any) -> ServedApp:
     limits = Limits()
-    return ServedApp(app, FastPath(_Never(), of_principals(limits), (), limits), Readiness(lambda: None))
+    return ServedApp(app, FastPath({}, of_principals(limits), (), limits), Readiness(lambda: None))
 
 
 def settings(**changed: object) -> Settings:

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.audit_records import AuditFilter
-from headgate.endpoints.http.fast_path import FastPathHandlers
+from headgate.endpoints.http.fast_path import FastPathHandler
 from headgate.facts.ids import TokenId
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.server_process import until
@@ -28,9 +28,9 @@ def at_once(
     world: DeploymentHarness, path: str, body: object, who: str = "owner", secret: str | None = None
 ) -> dict[str, Any] | None:
     """Return the answer of the fast path, or None."""
-    door: FastPathHandlers = world.app.state.at_once
+    handler: FastPathHandler = world.app.state.fast_path[path.encode()]
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    ready = door.answer(
+    ready = handler.answer(
         path.encode(), {b"content-type": JSON.encode()}, content, secret or world.tokens[who], "request-1"
     )
     return None if ready is None else json.loads(ready.body)

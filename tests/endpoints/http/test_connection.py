@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -43,20 +43,10 @@ def listening(
         thread.join()
 
 
-class _Nothing:
-    """A fast path that never answers."""
-
-    def knows(self, target: bytes, secret: str) -> None:
-        return None
-
-    def answer(self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str) -> None:
-        return None
-
-
 @pytest.fixture(scope="module", params=["usual", "express"])
 def address(request: pytest.FixtureRequest) -> Iterator[Address]:
     """A server, without the fast path and with one that examines each request first."""
-    short = FastPath(_Nothing(), of_principals(LIMITS), (), LIMITS) if request.param == "express" else None
+    short = FastPath({}, of_principals(LIMITS), (), LIMITS) if request.param == "express" else None
     with listening(guarded(limits=LIMITS), express=short, server_header=False) as found:
         yield found
 

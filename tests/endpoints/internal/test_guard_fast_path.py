@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headgate.endpoints.http.fast_path import FastPathHandlers
+from headgate.endpoints.http.fast_path import FastPathHandler
 from headgate.endpoints.internal.guard import DECIDE
 from headgate.facts.ids import RunId
 from headgate.spark.sessions.signature import sign
@@ -43,9 +43,9 @@ class Question:
 
     def at_once(self) -> Any:
         """Return the answer of the fast path, or None."""
-        handlers: FastPathHandlers = self._world.app.state.at_once
+        handler: FastPathHandler = self._world.app.state.fast_path[DECIDE.encode()]
         headers = {name.encode(): value.encode() for name, value in self.headers.items()}
-        found = handlers.answer(DECIDE.encode(), headers, self.body, self.handle, "request-1")
+        found = handler.answer(DECIDE.encode(), headers, self.body, self.handle, "request-1")
         return None if found is None else json.loads(found.body)
 
     def usual(self) -> Any:
@@ -98,9 +98,9 @@ def test_a_request_without_a_valid_signature_takes_the_normal_path(world: Deploy
 
 
 def test_the_fast_path_knows_the_principal_of_an_open_session(world: DeploymentHarness) -> None:
-    handlers: FastPathHandlers = world.app.state.at_once
+    handlers: dict[bytes, FastPathHandler] = world.app.state.fast_path
     question = Question(world, DESCRIBE)
 
-    assert handlers.knows(DECIDE.encode(), question.handle) == world.caller("owner").principal
-    assert handlers.knows(DECIDE.encode(), "hgs_unknown") is None
-    assert handlers.knows(b"/guard/v1/connect", question.handle) is None
+    assert handlers[DECIDE.encode()].knows(question.handle) == world.caller("owner").principal
+    assert handlers[DECIDE.encode()].knows("hgs_unknown") is None
+    assert b"/guard/v1/connect" not in handlers

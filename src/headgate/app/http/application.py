@@ -13,7 +13,7 @@ from headgate.app.http.lakes import CatalogAuthenticator, Lakes, warehouse_of
 from headgate.endpoints import auth
 from headgate.endpoints.api import openapi
 from headgate.endpoints.api.routes import api_routes
-from headgate.endpoints.authzen.fast_path import TARGETS, AtOnce
+from headgate.endpoints.authzen.fast_path import TARGETS, AuthZenFastPath
 from headgate.endpoints.authzen.openapi import add_authzen_paths
 from headgate.endpoints.authzen.routes import AuthZen
 from headgate.endpoints.common import idempotency, problems
@@ -21,12 +21,11 @@ from headgate.endpoints.common.context import AppState, RunNotifier
 from headgate.endpoints.common.route_metadata import operation_id
 from headgate.endpoints.http import hosts
 from headgate.endpoints.http.break_glass_header import BreakGlassHeader, BreakGlassStatus
-from headgate.endpoints.http.fast_path import FastPathHandlers
 from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier, FreshnessMiddleware
 from headgate.endpoints.iceberg_rest import iceberg_router
-from headgate.endpoints.internal.guard import guard_router
-from headgate.endpoints.internal.guard_fast_path import DECISION, GuardFastPath
+from headgate.endpoints.internal.guard import DECIDE, guard_router
+from headgate.endpoints.internal.guard_fast_path import GuardFastPath
 from headgate.spark.sessions.registry import SparkRegistry
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import StatementRunner
@@ -68,10 +67,9 @@ def http_application(
     # The middleware that is added last runs first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
     glass = BreakGlassStatus()
-    authzen = AtOnce(app.state.deployed, freshness, glass)
-    app.state.at_once = FastPathHandlers(
-        {DECISION: GuardFastPath(sparks, freshness), **dict.fromkeys(TARGETS, authzen)}
-    )
+    authzen = AuthZenFastPath(app.state.deployed, freshness, glass)
+    guard = GuardFastPath(sparks, freshness)
+    app.state.fast_path = {DECIDE.encode(): guard, **dict.fromkeys(TARGETS, authzen)}
     app.add_middleware(BreakGlassHeader, glass=glass)
     app.add_middleware(FreshnessMiddleware, freshness=freshness)
     app.add_middleware(OrganizationPathMiddleware)

@@ -92,12 +92,9 @@ class CatalogAuthenticator:
 
     async def authenticate(self, sent: HttpRequest) -> Authenticated:
         """Return the caller of a request. Raises `CallerDeniedError`."""
-        if SIGNATURE_HEADER in sent.headers:
-            organization, caller = await self._authenticate_driver(sent)
-        else:
-            organization, caller = await self._authenticate_client(sent)
-        lake = await self._lakes.reach(organization)
-        return Authenticated(caller, guarded=SIGNATURE_HEADER in sent.headers, lake=lake)
+        is_guarded = SIGNATURE_HEADER in sent.headers
+        organization, caller = await (self._authenticate_driver if is_guarded else self._authenticate_client)(sent)
+        return Authenticated(caller, guarded=is_guarded, lake=await self._lakes.reach(organization))
 
     async def _authenticate_driver(self, sent: HttpRequest) -> ResolvedCaller:
         signed = (sent.method, sent.target, sent.headers, sent.body)

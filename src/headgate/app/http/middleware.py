@@ -46,7 +46,7 @@ def build_front(
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
     metrics, principals = Metrics(lambda: _figures(deployment, spark)), of_principals(settings.limits)
-    express = FastPath(app.state.at_once, principals, list_observers(metrics), settings.limits, hosts=app.state.hosts)
+    express = FastPath(app.state.fast_path, principals, list_observers(metrics), settings.limits, hosts=app.state.hosts)
     front = wrap(
         app,
         identify=_identify(deployment, session),

@@ -27,6 +27,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
+from headgate.endpoints.internal.guard import DECIDE
 from headgate.sandbox import SandboxLevel
 from headgate.sandbox.launch import find_level
 from headgate.spark.abandoned_sessions import AbandonedSessions
@@ -232,7 +233,7 @@ class SparkService:
             postgresql_jar=tools.postgresql_jar,
             log=settings.folder / "logs" / logs / "driver.log",
             scratch=settings.folder / "scratch" / organization.id / "driver" / cluster_folder,
-            decision_url=f"{inner_url}/guard/v1/decide",
+            decision_url=f"{inner_url}{DECIDE}",
             name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.is_remote else ""),
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,

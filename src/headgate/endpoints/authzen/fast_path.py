@@ -15,7 +15,7 @@ TARGETS = {each.path.encode(): each for each in ENDPOINTS if not each.long}
 _OK = 200
 
 
-class AtOnce:
+class AuthZenFastPath:
     """The handler for `headgate.endpoints.http.fast_path`; `headgate.endpoints.authzen.routes` serves all other requests."""
 
     def __init__(self, deployed: AppState, freshness: FreshnessBarrier, glass: BreakGlassStatus) -> None:
@@ -23,9 +23,9 @@ class AtOnce:
         self._freshness = freshness
         self._glass = glass
 
-    def knows(self, target: bytes, secret: str) -> str | None:
-        """Return the id of the secret's principal; None if the secret is not cached, or the target has no fast path."""
-        presented = self._deployed.identity.cached(secret) if target in TARGETS else None
+    def knows(self, secret: str) -> str | None:
+        """Return the id of the secret's principal; None if the secret is not cached."""
+        presented = self._deployed.identity.cached(secret)
         return presented.principal if presented else None
 
     def answer(

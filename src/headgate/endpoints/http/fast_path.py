@@ -37,8 +37,8 @@ class FastResponse(NamedTuple):
 class FastPathHandler(Protocol):
     """An endpoint that can answer some requests on the fast path."""
 
-    def knows(self, target: bytes, secret: str) -> str | None:
-        """Return the id of the secret's principal; None if the secret is not cached, or the target has no fast path."""
+    def knows(self, secret: str) -> str | None:
+        """Return the id of the secret's principal; None if the secret is not cached."""
         ...
 
     def answer(
@@ -46,24 +46,6 @@ class FastPathHandler(Protocol):
     ) -> FastResponse | None:
         """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
         ...
-
-
-class FastPathHandlers:
-    """Several endpoints, by target."""
-
-    def __init__(self, handlers: Mapping[bytes, FastPathHandler]) -> None:
-        self._handlers = handlers
-
-    def knows(self, target: bytes, secret: str) -> str | None:
-        """Return the id of the secret's principal; None if the secret is not cached, or the target has no fast path."""
-        handler = self._handlers.get(target)
-        return handler.knows(target, secret) if handler is not None else None
-
-    def answer(
-        self, target: bytes, headers: Mapping[bytes, bytes], body: bytes, secret: str, request: str
-    ) -> FastResponse | None:
-        """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
-        return self._handlers[target].answer(target, headers, body, secret, request)
 
 
 class FastPath:
@@ -71,16 +53,19 @@ class FastPath:
 
     def __init__(
         self,
-        door: FastPathHandler,
+        handlers: Mapping[bytes, FastPathHandler],
         principals: TokenBuckets,
         observers: Sequence[Callable[[RequestContext], None]],
         limits: Limits,
         clock: Callable[[], float] = time.monotonic,
         hosts: Hosts | None = None,
     ) -> None:
-        """`principals` are the rate-limit buckets of the normal path; `hosts`, if given, checks the `Host`."""
+        """`handlers` are the endpoints by target; `principals` are the rate-limit buckets of the normal path.
+
+        `hosts`, if given, checks the `Host`.
+        """
         self._hosts = hosts
-        self._door = door
+        self._handlers = handlers
         self._principals = principals
         self._observers = observers
         self._limits = limits
@@ -93,15 +78,15 @@ class FastPath:
 
         The headers in `first` come first in the response.
         """
-        began, head = self._clock(), dict(headers)
-        if not self._is_plain(head, headers, body, size) or not self._accepts(head[b"host"]):
+        began, head, handler = self._clock(), dict(headers), self._handlers.get(target)
+        if handler is None or not self._is_plain(head, headers, body, size) or not self._accepts(head[b"host"]):
             return None
         secret = head[b"authorization"].removeprefix(_BEARER).decode("latin-1")
-        principal = self._door.knows(target, secret)
+        principal = handler.knows(secret)
         if principal is None or self._principals.take(principal, began):
             return None
         exchange = RequestContext(sane_id(head.get(b"x-request-id")), "POST", 200, principal=principal)
-        ready = self._door.answer(target, head, body, secret, exchange.id)
+        ready = handler.answer(target, head, body, secret, exchange.id)
         if ready is None:
             self._principals.put_back(principal)  # the normal path takes a token too
             return None

@@ -29,7 +29,8 @@ from headgate.spark.sessions.privileges import (
 from headgate.spark.sessions.registry import DriverRequest, SparkRegistry
 from headgate.spark.sessions.running_operations import TooManyOperationsError
 
-DECIDE = "/guard/v1/decide"
+_PREFIX = "/guard/v1"
+DECIDE = f"{_PREFIX}/decide"
 """The path of the question about a statement."""
 GUARD_ENDPOINT = "spark"
 """The name of Spark's endpoints in the audit."""
@@ -93,7 +94,7 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
         answer = build_answer(spoken, allowed=refusal is None)
         return answer if refusal is None else {**answer, "message": refusal}
 
-    @router.post("/guard/v1/connect")
+    @router.post(f"{_PREFIX}/connect")
     async def connect(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Connect)
         need = RequiredConnection(action="connection.use", connection=asked.connection)
@@ -107,7 +108,7 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
             return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
         return {"allowed": True, "url": found.url, "properties": dict(found.properties)}
 
-    @router.post("/guard/v1/columns")
+    @router.post(f"{_PREFIX}/columns")
     async def columns(request: Request) -> dict[str, Any]:
         spoken, said = await _question(request, sparks, Written)
         if spoken.caller.run is not None:

@@ -12,8 +12,6 @@ from headgate.endpoints.internal.guard import DECIDE, Needs, build_answer, recor
 from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
 from headgate.spark.sessions.registry import SparkRegistry
 
-DECISION = DECIDE.encode()
-"""The target of the question."""
 _JSON = "application/json"
 
 
@@ -24,9 +22,9 @@ class GuardFastPath:
         self._sparks = sparks
         self._freshness = freshness
 
-    def knows(self, target: bytes, secret: str) -> str | None:
-        """Return the id of the principal of the session; None if there is no such session, or the target has no fast path."""
-        caller = self._sparks.caller(secret) if target == DECISION else None
+    def knows(self, secret: str) -> str | None:
+        """Return the id of the session's principal; None if there is no such session."""
+        caller = self._sparks.caller(secret)
         return caller.principal if caller else None
 
     def answer(

@@ -45,7 +45,7 @@ class Inspections:
         """Return the checked request. Raises `GatewayError`s."""
         if len(data) <= TINY_BYTES:
             with suppress(LargePlanError, _WaitsError):
-                return admit(rpc, data, RequestingCaller(caller, _wait, _ignore), TINY_BYTES)
+                return admit(rpc, data, RequestingCaller(caller, _wait), TINY_BYTES)
         if len(data) <= SMALL_BYTES:
             # Decompression stops at this size: a small request with a larger plan goes to the other lane.
             with suppress(LargePlanError):
@@ -67,10 +67,6 @@ class _WaitsError(Exception):
 
 def _wait(_caller: Caller, _action: str, _path: str) -> bool:
     raise _WaitsError
-
-
-def _ignore() -> None:
-    """A tiny request needs no time limit."""
 
 
 def _work(rpc: Rpc, data: bytes, caller: Caller, may_touch: MayAccess, most: int) -> Callable[[], Admitted]:

@@ -119,7 +119,7 @@ class Operations:
         found = self._operations.get((backend.name, id))
         return found if found is not None and found.key == key else None
 
-    def begun_with(self, credential: PresentedCredential) -> ActiveCall | None:
+    def find_begun(self, credential: PresentedCredential) -> ActiveCall | None:
         """Return the call with this credential that began the newest of its running operations; None if there is none.
 
         Operations that were cancelled do not count: the credential may have been revoked.

@@ -156,7 +156,7 @@ class Gateway:
     async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call with one request and one response. The request is received only after authentication."""
         async with CallLifecycle(rpc.name, context, self._counts) as answering:
-            call = answering.call = self._releasing(rpc, context) or await self._begin(context)
+            call = answering.call = self._find_begun(rpc, context) or await self._begin(context)
             with self._budget.share(call.caller.principal) as share:
                 admitted, binding = await self._admit(rpc, call, await _only(requests), share)
                 binding.checkpoints.admit(admitted.request, admitted.references.named)
@@ -221,15 +221,15 @@ class Gateway:
                 f"the call `{name}` is not allowed: Headgate does not know it; use a PySpark 4.1 client"
             )
 
-    def _releasing(self, rpc: Rpc, context: CallContext) -> ActiveCall | None:
-        """Return the earlier call of a client that releases results; None if it has no running operation.
+    def _find_begun(self, rpc: Rpc, context: CallContext) -> ActiveCall | None:
+        """Return the call that began an operation of a client that releases results; None if no operation of it runs.
 
         Clients release results several times for each statement. A release returns no data and changes only operations of its
         own credential, so the credential is not looked up again while it has an operation that was not refused.
         """
         if rpc is not RELEASE_EXECUTE:
             return None
-        return self._operations.begun_with(credential_of_call(context.invocation_metadata() or ()))
+        return self._operations.find_begun(credential_of_call(context.invocation_metadata() or ()))
 
     async def _begin(self, context: CallContext) -> ActiveCall:
         return await self._authenticate(credential_of_call(context.invocation_metadata() or ()))
@@ -347,7 +347,7 @@ class Gateway:
             return await self._release_all(call, admitted, binding, found)
         if found is not None and admitted.request.HasField("release_until"):
             if found.unreleased < RETAINED_BYTES:
-                return binding.release_response(found.id)
+                return binding.build_release_response(found.id)
             found.unreleased = 0
         return await self._send(RELEASE_EXECUTE, call, admitted, binding)
 

@@ -41,7 +41,7 @@ class Binding:
     """The configuration keys of the user's own that were set in the session."""
     checkpoints: SessionCheckpoints = field(default_factory=SessionCheckpoints)
 
-    def release_response(self, operation: str) -> bytes:
+    def build_release_response(self, operation: str) -> bytes:
         """Return the driver's response to the release of responses of an operation."""
         answer = base.ReleaseExecuteResponse(session_id=self.key.session_id, operation_id=operation)
         answer.server_side_session_id = self.server_side_id

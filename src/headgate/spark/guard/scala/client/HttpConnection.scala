@@ -4,7 +4,7 @@ import java.io.{BufferedInputStream, EOFException, IOException}
 import java.net.{InetSocketAddress, Socket, SocketException, URI}
 import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util.Locale.ROOT
-import java.util.concurrent.ConcurrentLinkedDeque
+import java.util.concurrent.LinkedBlockingDeque
 
 import scala.annotation.tailrec
 
@@ -16,25 +16,29 @@ private[client] final case class HttpAnswer(status: Int, body: Array[Byte])
  * client, it would pass through three more threads, which took longer than the server's work.
  */
 private[client] final class HttpConnections(server: URI, millis: Int) {
-  private val free = new ConcurrentLinkedDeque[HttpConnection]
+  import HttpConnections._
+
+  private val free = new LinkedBlockingDeque[HttpConnection](Kept)
 
   /** Send a POST, and return the answer. Throw `IOException` without one. */
   @tailrec
   def post(path: String, headers: Seq[(String, String)], body: Array[Byte]): HttpAnswer = Option(free.pollFirst()) match {
     case None => on(new HttpConnection(server, millis), path, headers, body)
-    case Some(kept) if !kept.isQuiet =>
-      kept.close()
-      post(path, headers, body)
-    case Some(kept) =>
-      // The server closes idle connections; such a request was not read.
-      val answer = try Some(on(kept, path, headers, body)) catch { case _: UnansweredException => None }
-      if (answer.isEmpty) post(path, headers, body) else answer.get
+    case Some(kept) => tried(kept, path, headers, body) match {
+      case Some(answer) => answer
+      case None => post(path, headers, body)
+    }
   }
+
+  /** Return the answer on a connection that was kept; None if the connection is unusable. The server has not read the request then. */
+  private def tried(kept: HttpConnection, path: String, headers: Seq[(String, String)], body: Array[Byte]): Option[HttpAnswer] =
+    try Some(on(kept, path, headers, body))
+    catch { case _: UnusableConnectionException => None }
 
   private def on(connection: HttpConnection, path: String, headers: Seq[(String, String)], body: Array[Byte]): HttpAnswer =
     try {
       val answer = connection.post(path, headers, body)
-      if (connection.isOpen) free.addFirst(connection) else connection.close()
+      if (!connection.keeps || !free.offerFirst(connection)) connection.close()
       answer
     } catch {
       case error: Throwable =>
@@ -43,8 +47,13 @@ private[client] final class HttpConnections(server: URI, millis: Int) {
     }
 }
 
-/** The server has closed the connection before it sent a byte of its answer. */
-private final class UnansweredException extends IOException("the Headgate server closed the connection")
+private object HttpConnections {
+  /** Most connections that stay open without a request. */
+  private val Kept = 64
+}
+
+/** No request was answered on the connection: the server has closed it, or has sent bytes without a request. */
+private final class UnusableConnectionException extends IOException("the Headgate server did not answer on the connection")
 
 private final class HttpConnection(server: URI, millis: Int) {
   import HttpConnection._
@@ -54,19 +63,17 @@ private final class HttpConnection(server: URI, millis: Int) {
   socket.setSoTimeout(millis)
   socket.connect(new InetSocketAddress(server.getHost, server.getPort), millis)
   private val input = new BufferedInputStream(socket.getInputStream)
-  private var keeps = true
 
-  /** Whether the server will answer another request on the connection. */
-  def isOpen: Boolean = keeps
-
-  /** Whether the server has sent nothing since its last answer: more bytes would count as the answer to the next request. */
-  def isQuiet: Boolean = input.available() == 0
+  /** Whether the server keeps the connection open after its last answer. */
+  var keeps = true
 
   def close(): Unit = socket.close()
 
   def post(path: String, headers: Seq[(String, String)], body: Array[Byte]): HttpAnswer = {
+    // Bytes that the server sends without a request would count as the answer to this one.
+    if (input.available() > 0) throw new UnusableConnectionException
     try socket.getOutputStream.write(request(path, headers, body))
-    catch { case _: IOException => throw new UnansweredException }
+    catch { case _: IOException => throw new UnusableConnectionException }
     answer()
   }
 
@@ -95,7 +102,7 @@ private final class HttpConnection(server: URI, millis: Int) {
     input.mark(1)
     // A server that closes an idle connection while a request arrives resets it.
     val first = try input.read() catch { case _: SocketException => -1 }
-    if (first < 0) throw new UnansweredException
+    if (first < 0) throw new UnusableConnectionException
     input.reset()
   }
 
