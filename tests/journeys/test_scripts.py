@@ -20,7 +20,20 @@ from headgate.spark.toolchain.prepare import Toolchain, default_cache
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "examples" / "scripts"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "examples" / "scripts"
+MODELS = ROOT / "docs" / "howto" / "machine-learning.md"
+PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
+FLIGHTS = """
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+for name in ("raw", "trusted"):
+    spark.sql(f"CREATE DATABASE {name}")
+spark.sql("CREATE TABLE raw.flights AS SELECT 'C' || id % 3 AS carrier, id AS distance, id % 7 AS dep_delay FROM range(50)")
+spark.stop()
+"""
+"""A program that creates the table that the page about models reads."""
 LISTED = re.compile(r"\| \[(\w+)\.py\]\(\1\.py\) \|")
 LINES: dict[str, tuple[str, ...]] = {
     "cdc_pipeline": (
@@ -128,10 +141,10 @@ def address(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> I
         owner.close()
 
 
-def run(script: str, address: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script with an address of Spark in its environment."""
+def run(script: Path, address: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script with an address of Spark in its environment, until it ends."""
     return subprocess.run(
-        [sys.executable, SCRIPTS / f"{script}.py"],
+        [sys.executable, script],
         cwd=folder,
         env=os.environ | {"SPARK_REMOTE": address},
         capture_output=True,
@@ -149,17 +162,26 @@ def test_every_script_is_listed() -> None:
 
 @pytest.mark.parametrize("script", LINES)
 def test_a_script_runs_unchanged(address: Callable[[str], str], script: str, tmp_path: Path) -> None:
-    ran = run(script, address("dana"), tmp_path)
+    ran = run(SCRIPTS / f"{script}.py", address("dana"), tmp_path)
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     printed = {" ".join(line.split()) for line in ran.stdout.splitlines()}
     assert [line for line in LINES[script] if line not in printed] == [], ran.stdout
 
 
+def test_the_program_of_the_page_about_models_runs_and_ends(address: Callable[[str], str], tmp_path: Path) -> None:
+    [program] = PROGRAM.findall(MODELS.read_text(encoding="utf-8"))
+
+    for name, text in (("flights.py", FLIGHTS), ("model.py", program)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        ran = run(tmp_path / name, address("dana"), tmp_path)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 def test_a_script_ends_with_a_refusal_for_a_user_without_privileges(
     address: Callable[[str], str], tmp_path: Path
 ) -> None:
-    ran = run("spark_quick_start", address("nina"), tmp_path)
+    ran = run(SCRIPTS / "spark_quick_start.py", address("nina"), tmp_path)
 
     assert ran.returncode == 1
     assert re.search(r"nina: .*\?action=lake\.create_database&resource=lake", ran.stderr), ran.stderr
