@@ -6,8 +6,9 @@ import os
 import ssl
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -189,10 +190,10 @@ def consistent_changes() -> Iterator[None]:
     """Check that every change that the control plane writes in this process is consistent: only then can an export be read."""
     append = LogFollower.append
 
-    def checked(follower: LogFollower, draft: LogWrite, engine: Answers) -> None:
+    def checked(follower: LogFollower, drafts: Sequence[LogWrite], engine: Answers) -> None:
         facts = follower.followed.engine.facts
-        append(follower, draft, engine)  # raises an error if the draft was decided on older facts
-        for change in draft.changes:
+        append(follower, drafts, engine)  # raises an error if a draft was decided on older facts
+        for change in chain.from_iterable(draft.changes for draft in drafts):
             assert find_inconsistency(facts, change) is None, change
             facts = apply(facts, change)
 

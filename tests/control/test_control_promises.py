@@ -131,10 +131,10 @@ def test_promise_9_a_change_that_cannot_be_written_has_no_effect() -> None:
 
     class Full(FakeStore):
         @override
-        def append(self, expected: Head, draft: LogWrite) -> Head:
-            if draft.command == "role.assign":
+        def append(self, expected: Head, *drafts: LogWrite) -> Head:
+            if drafts[0].command == "role.assign":
                 raise OSError("the disk is full")
-            return super().append(expected, draft)
+            return super().append(expected, *drafts)
 
     _, held = controlled()
     store = Full()

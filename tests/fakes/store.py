@@ -62,19 +62,28 @@ class FakeStore:
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
         self.kept.append(checkpoint)
 
-    def append(self, expected: Head, draft: LogWrite) -> Head:
+    def append(self, expected: Head, *drafts: LogWrite) -> Head:
         racing, self.before_append = self.before_append, None
         if racing:
             racing()
         if expected != self.head():
             raise RevisionConflictError
+        for draft in drafts:
+            self._require_no_conflict(draft)
+        for draft in drafts:
+            self._add(draft)
+        return self.head()
+
+    def _require_no_conflict(self, draft: LogWrite) -> None:
         if draft.pointers:
             self._require_apart(draft.pointers)
         for put in draft.documents:
             self._require_document(put)
         for put in draft.runs:
             self._require(put)
-        self.log.append(_entry(expected, draft))
+
+    def _add(self, draft: LogWrite) -> None:
+        self.log.append(_entry(self.head(), draft))
         for put in draft.documents:
             self.put_document(put)
         for change in draft.changes:
@@ -82,7 +91,6 @@ class FakeStore:
                 self.at.pop(change.resource, None)
         self.at |= {pointer.table: pointer for pointer in draft.pointers}
         self.queue |= {put.row.run: put.row for put in draft.runs}
-        return self.head()
 
     def _require_apart(self, new: Sequence[Pointer]) -> None:
         there = [pointer for store in (self, *self._beside.values()) for pointer in store.at.values()]

@@ -1,4 +1,4 @@
-"""A process that appends entries without end and prints the revision of each; tests kill it."""
+"""A process that appends groups of two entries without end and prints the newest revision; tests kill it."""
 
 import sys
 
@@ -11,7 +11,7 @@ def main(where: str) -> None:
     store = stores.log(ROOT)
     head = store.head()
     while True:
-        head = store.append(head, created(head.revision + 1))
+        head = store.append(head, created(head.revision + 1), created(head.revision + 2))
         sys.stdout.write(f"{head.revision}\n")
         sys.stdout.flush()
 

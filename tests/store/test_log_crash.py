@@ -33,6 +33,7 @@ def _check_whole(where: str | Path, acknowledged: int) -> None:
     store.verify()
     entries = list(store.entries())
     assert len(entries) >= acknowledged
+    assert len(entries) % 2 == 0  # the two entries of a transaction are both stored, or neither
     for entry in entries:
         draft = created(entry.revision)
         assert entry.changes == draft.changes

@@ -1,55 +1,34 @@
-"""Optimistic writes: decide a command on the newest snapshot, append if it is still the newest, otherwise decide again."""
+"""Commands and questions of one organization: answered on its newest snapshot, and written to its log."""
 
 import threading
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
 
-from headgate.control.access.visibility import name_visibility
-from headgate.control.kernel.command import Command, CommandContext, CommandEffect, PermissionDeniedError, evaluate
-from headgate.control.kernel.errors import (
-    AlreadyExistsError,
-    CallerGoneError,
-    CommandError,
-    NotFoundError,
-    SuspendedError,
-)
+from headgate.control.command_writer import CommandWriter, WriteResult, build_context
+from headgate.control.kernel.command import Command, CommandContext, CommandEffect, PermissionDeniedError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.log_follower import EngineFactory, LogFollower
-from headgate.control.kernel.metadata import INTERNAL, ChangedError, CommandMetadata, CommandOutcome
+from headgate.control.kernel.metadata import INTERNAL, CommandMetadata
 from headgate.control.kernel.metrics import CommandCounts
 from headgate.control.kernel.model_source import ModelSource
-from headgate.control.kernel.ports import (
-    Authorization,
-    Checkpoint,
-    DocumentPut,
-    Head,
-    LogWrite,
-    PointerConflictError,
-    RevisionConflictError,
-    Store,
-    StoreError,
-)
+from headgate.control.kernel.ports import Checkpoint, Head, Store
 from headgate.control.kernel.replay import replay
-from headgate.control.resources.versions import resource_version
-from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
-from headgate.decision.reference import decide
-from headgate.decision.types import Decision, DenyReason, Question
+from headgate.decision.types import Decision, Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import SUSPENDED, Snapshot
+from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
 CHECKPOINT_EVERY = 1000
 """The number of revisions after the newest checkpoint at which the next one is written."""
-_TRIES: Final = 10
-"""The number of tries of a write that the store refuses although no other entry is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +37,6 @@ class HistoricalView:
 
     answers: Answers
     now: float
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """The result of a written command: the snapshot after it, and its effect."""
-
-    facts: Snapshot
-    plan: CommandEffect
 
 
 class Control:
@@ -82,6 +53,7 @@ class Control:
         self._lock = threading.Lock()
         self.counts = CommandCounts()
         self._follower = LogFollower(store, models, clock, engine)
+        self._writer = CommandWriter(store, self._follower, clock, self.counts, self._lock)
         self._pasts = lru_cache(maxsize=4)(self._past)
 
     @property
@@ -175,22 +147,21 @@ class Control:
         Raises a `CommandError` if it is refused, and `StoreError` if it cannot be written; then nothing is written. `caller` is
         None for the deployment itself.
         """
-        with self._lock:
-            tries = 0
-            while tries < _TRIES:
-                before = self.position
-                written = self._attempt(command, caller, call)
-                if written is not None:
-                    return written
-                tries = tries + 1 if self.position == before else 0
-        raise StoreError(
-            f"the log `{self._follower.name}` accepts no entry after its newest revision {self.snapshot.revision}; nothing was "
-            "written; run `headgate log verify`, and restore a backup if it fails"
-        )
+        return self._writer.execute(command, caller, call)
+
+    def submit(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> Future[WriteResult]:
+        """Add a command to those that the next `write_submitted` writes. The future has the result, or raises as `execute` does."""
+        return self._writer.submit(command, caller, call)
+
+    def write_submitted(self) -> None:
+        """Decide and write the commands that wait. Raises no error: their futures do."""
+        self._writer.write_submitted()
 
     def preview(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> CommandEffect:
         """Decide a command and write nothing."""
-        return self._decided(command, replace(self.view(caller), is_preview=True), call)
+        view = replace(self.view(caller), is_preview=True)
+        with self._counted():
+            return self._writer.decide(command, view, call)
 
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""
@@ -214,11 +185,7 @@ class Control:
 
     def view(self, caller: Caller | None) -> CommandContext:
         """Return the context of a command of the caller, on the newest facts. Raises `CallerGoneError` or `SuspendedError`."""
-        engine, now = self._engine, self._clock()
-        missing = caller_invalid(engine.facts, caller, now) if caller is not None else None
-        if missing is not None:
-            raise _invalid_caller(missing)
-        return CommandContext(engine, caller, now)
+        return build_context(self._engine, caller, self._clock())
 
     @contextmanager
     def _counted(self) -> Generator[None]:
@@ -227,55 +194,6 @@ class Control:
         except PermissionDeniedError:
             self.counts.count_decision(allowed=False)
             raise
-
-    def _decided(self, command: Command, view: CommandContext, call: CommandMetadata) -> CommandEffect:
-        with self._counted():
-            plan = evaluate(command, view)
-        self.counts.allowed += len(plan.decisions)
-        # Checked after the decision: a caller without the privilege must not learn about versions.
-        expected = call.expected
-        if expected is not None and self._version(view, expected.resource) != expected.version:
-            raise ChangedError(
-                "the resource has changed since the expected version; nothing was written; read the resource again, and "
-                "retry with its new version"
-            )
-        return plan
-
-    def _version(self, view: CommandContext, resource: ResourceId) -> str:
-        return resource_version(view.facts, self._store, resource, name_visibility(view.engine, view.caller, view.now))
-
-    def _attempt(self, command: Command, caller: Caller | None, call: CommandMetadata) -> WriteResult | None:
-        """Decide a command and write it; return None, after a catch-up, if the log has another head meanwhile."""
-        view = self.view(caller)
-        plan = self._decided(command, view, call)
-        try:
-            self._write(command, view, plan, call)
-        except RevisionConflictError:
-            self.counts.conflicts += 1
-            self._follower.catch_up()
-            return None
-        except PointerConflictError as error:
-            raise AlreadyExistsError(str(error)) from error
-        self.counts.appends += 1
-        return WriteResult(self.snapshot, plan)
-
-    def _write(self, command: Command, view: CommandContext, plan: CommandEffect, call: CommandMetadata) -> None:
-        revision = view.facts.revision + 1
-        documents = (*plan.documents, *_why(revision, call.why))
-        engine = self._follower.advance(view.engine, plan.changes, revision)
-        outcome = CommandOutcome(engine.facts, documents, name_visibility(engine, view.caller, view.now))
-        draft = LogWrite(
-            at=view.now,
-            actor=view.actor,
-            command=command.name,
-            changes=plan.changes,
-            documents=(*documents, *call.keeps(outcome)),
-            pointers=plan.pointers,
-            origin=call.origin,
-            grounds=tuple(_ground(view, each.question) for each in plan.decisions),
-            runs=plan.runs,
-        )
-        self._follower.append(draft, engine)
 
     @property
     def _engine(self) -> Answers:
@@ -290,25 +208,3 @@ class Control:
                 f"{self.snapshot.revision}"
             )
         return HistoricalView(self._follower.start(facts), entry.at)
-
-
-def _invalid_caller(missing: DenyReason) -> CommandError:
-    """Return the error for an invalid caller, or for any caller while the organization is suspended."""
-    if missing.code == SUSPENDED:
-        return SuspendedError()
-    if missing.code == "no-run":
-        return CallerGoneError("the run has ended, so its secret is no longer valid; start a new run of its pipeline")
-    return CallerGoneError("the token or session has expired or was revoked; log in again, or use another token")
-
-
-def _why(revision: int, why: str) -> tuple[DocumentPut, ...]:
-    """Return the reason (prose) as a document: unlike the log, a document can be erased."""
-    return (DocumentPut("why", str(revision), {"text": why}),) if why else ()
-
-
-def _ground(view: CommandContext, question: Question) -> Authorization:
-    """Return the authorization of a command. For a resource that the command creates, the facts before it name no role."""
-    decision = decide(view.models, view.facts, question, view.now)
-    path = next(iter(decision.paths), None)
-    held = (path.assigned_role, path.assigned_on) if path else ("", None)
-    return Authorization(question.action, question.resource, decision.model, *held)

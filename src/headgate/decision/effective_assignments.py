@@ -6,7 +6,7 @@ from headgate.decision.conditions import holds
 from headgate.decision.context import EvaluationContext
 from headgate.decision.tree import subject_kind
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import NOTHING_HELD, Assignment, Resource
+from headgate.facts.snapshot import NO_SUBJECTS, NOTHING_HELD, Assignment, Resource
 from headgate.model.model import MembershipRequirement, Model
 
 
@@ -73,7 +73,14 @@ def _makes_member(asked: EvaluationContext, model: Model, given: Assignment, *, 
 
 def _list_given(asked: EvaluationContext, model: Model, subjects: Iterable[SubjectId]) -> Iterator[Assignment]:
     assignments = asked.facts.assignments
-    for given in (given for subject in subjects for given in assignments.get(subject, NOTHING_HELD).values()):
+    return _select_live(
+        asked, model, (each for subject in subjects for each in assignments.get(subject, NOTHING_HELD).values())
+    )
+
+
+def _select_live(asked: EvaluationContext, model: Model, assigned: Iterable[Assignment]) -> Iterator[Assignment]:
+    """Yield those of the assignments that are of the model and count now."""
+    for given in assigned:
         if given.model == model.name and given.holds_at(asked.now) and given.resource in asked.facts.resources:
             yield given
 
@@ -91,5 +98,18 @@ def meets_membership(
     if role in rule.exempt or kind not in rule.kinds:
         return True
     anchor = next((each.id for each in asked.facts.ancestors(place) if each.type == rule.on), None)
-    given = _list_given(asked, model, list_subjects(asked, model, subject))
-    return anchor is None or any(each.resource == anchor and each.role in rule.roles for each in given)
+    if anchor is None:
+        return True
+    # Most subjects meet it themselves: only for the others, their teams are searched.
+    return _holds_on(asked, model, rule, anchor, subject) or any(
+        _holds_on(asked, model, rule, anchor, each) for each in list_subjects(asked, model, subject)
+    )
+
+
+def _holds_on(
+    asked: EvaluationContext, model: Model, rule: MembershipRequirement, place: ResourceId, subject: SubjectId
+) -> bool:
+    """Whether an assignment to exactly this subject, on this place, meets a membership requirement."""
+    held = asked.facts.assignments.get(subject, NOTHING_HELD)
+    keys = asked.facts.assignments_on.get(place, NO_SUBJECTS).get(subject, ())
+    return any(given.role in rule.roles for given in _select_live(asked, model, (held[key] for key in keys)))

@@ -89,9 +89,9 @@ class Database:
         with self._transaction(self.backend.past) as connection:
             yield connection
 
-    def insert_new(self, connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-        """Insert a row unless its key exists. Return whether it was inserted."""
-        return connection.execute(_inserting(self.backend.insert, table), values).rowcount == 1
+    def insert_new(self, connection: Connection, table: Table, *rows: Mapping[str, Any]) -> bool:
+        """Insert rows whose keys do not exist. Return whether all of them were inserted."""
+        return connection.execute(_inserting(self.backend.insert, table), rows).rowcount == len(rows)
 
     def replace(self, connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
         """Insert a row, or replace the row with the same key."""

@@ -100,25 +100,20 @@ class SqlStore:
         found = self._database.rows(query.order_by(log_table.c.revision.desc()).limit(1))
         return found[0].revision if found else 0
 
-    def append(self, expected: Head, draft: LogWrite) -> Head:
-        """Append the draft after the entry `expected` and return the new head.
+    def append(self, expected: Head, *drafts: LogWrite) -> Head:
+        """Append drafts after the entry `expected`, in one transaction, and return the new head.
 
         Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash;
-        `PointerConflictError` if the draft creates a pointer with the id or the folder of an existing table of any log;
-        `DocumentConflictError` or `RunConflictError` if a document or a run is not as expected; `StoreError` if the draft
+        `PointerConflictError` if a draft creates a pointer with the id or the folder of an existing table of any log;
+        `DocumentConflictError` or `RunConflictError` if a document or a run is not as expected; `StoreError` if the drafts
         cannot be written. Then nothing is written.
         """
         with self._database.transaction() as connection:
-            head = self._add_entry(connection, expected, draft)
-            for put in draft.documents:
-                self._put(connection, put)
-            self._drop_pointers(connection, draft)
-            for pointer in draft.pointers:
-                self._add_pointer(connection, pointer)
-            for run in draft.runs:
-                self._queue.put(connection, run)
+            head = self._add_entries(connection, expected, drafts)
+            for draft in drafts:
+                self._add_details(connection, draft)
             self._database.backend.announce(connection, self.root, head.revision)
-        self._seal_now_and_then(head.revision)
+        self._seal_now_and_then(expected.revision, head.revision)
         return head
 
     def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
@@ -250,19 +245,36 @@ class SqlStore:
         found = self._database.rows(_HASH, root=self.root, revision=revision)
         return found[0].hash if found else hash_chain.GENESIS
 
-    def _add_entry(self, connection: Connection, expected: Head, draft: LogWrite) -> Head:
-        newest = _head_of(connection.execute(_HEAD, {"root": self.root}).all())
-        row = row_of(self.root, expected.revision + 1, draft, expected.hash)
+    def _add_entries(self, connection: Connection, expected: Head, drafts: Sequence[LogWrite]) -> Head:
+        newest, head, rows = (
+            _head_of(connection.execute(_HEAD, {"root": self.root}).all()),
+            expected,
+            list[dict[str, Any]](),
+        )
+        for draft in drafts:
+            rows.append(row_of(self.root, head.revision + 1, draft, head.hash))
+            head = Head(rows[-1]["revision"], rows[-1]["hash"])
         # A concurrent writer may insert the same revision between the read and this insert: then the insert is refused.
-        if newest != expected or not self._database.insert_new(connection, log_table, row):
+        if newest != expected or not self._database.insert_new(connection, log_table, *rows):
             raise RevisionConflictError(
                 f"revision {expected.revision} of the log `{self.root}` is not the newest any more; read the log again and retry"
             )
-        return Head(row["revision"], row["hash"])
+        return head
 
-    def _seal_now_and_then(self, revision: int) -> None:
-        """Seal a written entry if its revision is due for a seal. The entry stays written if sealing fails."""
-        if self._sealer is None or revision % seals.ENTRIES_PER_SEAL:
+    def _add_details(self, connection: Connection, draft: LogWrite) -> None:
+        """Write everything of a draft except its log entry."""
+        for put in draft.documents:
+            self._put(connection, put)
+        self._drop_pointers(connection, draft)
+        for pointer in draft.pointers:
+            self._add_pointer(connection, pointer)
+        for run in draft.runs:
+            self._queue.put(connection, run)
+
+    def _seal_now_and_then(self, before: int, newest: int) -> None:
+        """Seal an entry if one after revision `before` is due for a seal. The entries stay written if sealing fails."""
+        revision = newest - newest % seals.ENTRIES_PER_SEAL
+        if self._sealer is None or revision <= before:
             return
         try:
             self._sealer.seal({self.root: self.rows}, revision).report()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, text
 from sqlalchemy.dialects.sqlite import insert
@@ -21,6 +21,8 @@ FILE = "headgate.db"
 BUSY_SECONDS = 10
 
 _RETRY_SECONDS = 0.01
+_NO_TRANSACTION: Final = ""
+"""A connection that runs one query needs no transaction: the query sees one state of the file."""
 
 
 def in_folder(folder: Path) -> DatabaseBackend:
@@ -100,7 +102,7 @@ def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) ->
         engine,
         shared=False,
         insert=insert,
-        read={},
+        read={"headgate_begin": _NO_TRANSACTION},
         past={},
         write={"headgate_begin": "IMMEDIATE"},
         hooks=text("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"),
@@ -135,7 +137,8 @@ def _use_write_ahead_log(cursor: sqlite3.Cursor) -> None:
 
 def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get("headgate_begin", "DEFERRED")
-    connection.exec_driver_sql(f"BEGIN {mode}")
+    if mode != _NO_TRANSACTION:
+        connection.exec_driver_sql(f"BEGIN {mode}")
 
 
 def _settle(engine: Engine) -> None:

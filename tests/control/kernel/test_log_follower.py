@@ -235,9 +235,9 @@ def _unusable(after: int = 0) -> Iterator[LogEntry]:
 def test_a_write_that_the_store_never_accepts_ends_with_an_error() -> None:
     class Stuck(FakeStore):
         @override
-        def append(self, expected: Head, draft: LogWrite) -> Head:
-            if draft.command == "elsewhere":
-                return super().append(expected, draft)
+        def append(self, expected: Head, *drafts: LogWrite) -> Head:
+            if drafts[0].command == "elsewhere":
+                return super().append(expected, *drafts)
             raise RevisionConflictError
 
     store = Stuck()

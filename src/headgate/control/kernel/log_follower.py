@@ -90,12 +90,12 @@ class LogFollower:
         """Return whether this entry is the newest known one and questions may be answered."""
         return self._refusal is None and self._known.head == head
 
-    def append(self, draft: LogWrite, engine: Answers) -> None:
-        """Append a draft after the newest known entry; `engine` answers questions from then on.
+    def append(self, drafts: Sequence[LogWrite], engine: Answers) -> None:
+        """Append drafts after the newest known entry; `engine` answers questions from then on.
 
         Raises the errors of `Store.append`; then nothing is written.
         """
-        head = self._store.append(self._known.head, draft)
+        head = self._store.append(self._known.head, *drafts)
         self._known = replace(self._known, engine=engine, head=head)
 
     def catch_up(self) -> None:

@@ -149,6 +149,11 @@ class LogWrite:
     grounds: tuple[Authorization, ...] = ()
     runs: tuple[RunUpdate, ...] = ()
 
+    @property
+    def is_log_entry_only(self) -> bool:
+        """Whether it writes nothing beside its log entry, so that it cannot conflict with a document, pointer or run."""
+        return not (self.documents or self.pointers or self.runs)
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -178,12 +183,12 @@ class Store(Protocol):
         """Return the newest revision that was written at this time (seconds since the epoch) or before; 0 for none."""
         ...
 
-    def append(self, expected: Head, draft: LogWrite) -> Head:
-        """Append the draft after the entry `expected` and return the new head.
+    def append(self, expected: Head, *drafts: LogWrite) -> Head:
+        """Append drafts after the entry `expected`, in one transaction, and return the new head.
 
         Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash;
-        `PointerConflictError` if a new pointer of the draft is of an existing table of any log, or into its folder;
-        `DocumentConflictError` or `RunConflictError` if a document or a run is not as the draft expects it. Then nothing is
+        `PointerConflictError` if a new pointer of a draft is of an existing table of any log, or into its folder;
+        `DocumentConflictError` or `RunConflictError` if a document or a run is not as a draft expects it. Then nothing is
         written.
         """
         ...
