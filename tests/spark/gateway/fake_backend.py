@@ -90,6 +90,8 @@ class FakeBackend(grpc.GenericRpcHandler):
     rows: int = 0
     """The number of responses of one MiB that a statement sends; `sent` counts the responses that were taken."""
     sent: int = 0
+    details: bool = False
+    """Whether a statement sends a schema before its rows, and metrics before its end, as Spark does."""
     streams: list[str] = field(default_factory=list[str])
     die: Callable[[], object] = lambda: None
 
@@ -183,9 +185,19 @@ class FakeBackend(grpc.GenericRpcHandler):
             yield base.ExecutePlanResponse(arrow_batch=_MEBIBYTE)
         for index in (1, 2):
             yield base.ExecutePlanResponse(session_id=request.session_id, response_id=str(index))
+        if self.details:
+            yield from _DETAILED
 
 
 _MEBIBYTE = base.ExecutePlanResponse.ArrowBatch(data=b"x" * 1024 * 1024)
+_DETAILED = (
+    base.ExecutePlanResponse(response_id="3", schema={"long": {}}),
+    base.ExecutePlanResponse(response_id="4", arrow_batch=base.ExecutePlanResponse.ArrowBatch(data=b"x")),
+    base.ExecutePlanResponse(response_id="5", metrics=base.ExecutePlanResponse.Metrics()),
+    base.ExecutePlanResponse(response_id="6", observed_metrics=[base.ExecutePlanResponse.ObservedMetrics(name="n")]),
+    base.ExecutePlanResponse(response_id="7", result_complete=base.ExecutePlanResponse.ResultComplete()),
+    base.ExecutePlanResponse(response_id="8", schema={"long": {}}),
+)
 _MANAGER = "streaming_query_manager_command"
 
 

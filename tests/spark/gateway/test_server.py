@@ -309,6 +309,20 @@ class TestCalls:
     def test_answers_are_streamed_to_the_client(self, ann: Client) -> None:
         assert [answer.response_id for answer in ann.call("ExecutePlan")] == ["0", "1", "2"]
 
+    def test_a_schema_and_metrics_arrive_with_the_result_after_them(self, ann: Client, backend: FakeBackend) -> None:
+        backend.details = True
+
+        answers = list(ann.call("ExecutePlan"))
+
+        assert [answer.response_id for answer in answers] == ["0", "1", "2", "4", "7", "8"]
+        _, _, _, rows, end, last = answers
+        assert rows.HasField("schema")
+        assert rows.arrow_batch.data == b"x"
+        assert end.HasField("metrics")
+        assert end.HasField("result_complete")
+        assert end.observed_metrics[0].name == "n"
+        assert last.HasField("schema")
+
     def test_an_unknown_call_is_refused(self, ann: Client, backend: FakeBackend) -> None:
         method = ann.channel.unary_unary(SERVICE + "GetStatus")
 

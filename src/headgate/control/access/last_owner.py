@@ -4,7 +4,7 @@ from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
 from headgate.facts.changes import Change
 from headgate.facts.ids import GroupId, PrincipalId, SubjectId
-from headgate.facts.snapshot import Assignment
+from headgate.facts.snapshot import NO_SUBJECTS, Assignment
 from headgate.model.model import AssignRule, Model, Role
 
 
@@ -25,10 +25,13 @@ def require_remaining_owner(view: CommandContext, leaving: SubjectId, *changes: 
 
     The deployment itself may remove the last owner.
     """
-    roles = owner_roles(view.model, view.facts.resources[view.root].type)
     subjects = (leaving, *view.facts.groups_of(PrincipalId(leaving)))
-    held = (key for subject in subjects for key in view.facts.assignments.get(subject, ()))
-    if view.caller is None or not any(role in roles and place == view.root for role, place, _ in held):
+    there = view.facts.assignments_on.get(view.root, NO_SUBJECTS)
+    held = {role for subject in subjects for role, _, _ in there.get(subject, ())}
+    if view.caller is None or not held:
+        return
+    roles = owner_roles(view.model, view.facts.resources[view.root].type)
+    if held.isdisjoint(roles):
         return
     after = view.with_changes(*changes)
     if not any(

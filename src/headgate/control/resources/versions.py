@@ -4,12 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import starmap
 from typing import Any, Protocol, cast
 
 from headgate.control.kernel.metadata import CommandOutcome, MayKnow, no_name
 from headgate.control.resources.document_kinds import document_kinds
-from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.facts.snapshot import AccessRequest, Agreement, ChangeRequest, Snapshot
+from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
+from headgate.facts.snapshot import NO_SUBJECTS, AccessRequest, Agreement, ChangeRequest, Keys, Snapshot
 
 _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write, and no caller: they do not count for the version."""
@@ -58,13 +60,22 @@ def resource_version(facts: Snapshot, store: Documents, resource: ResourceId, ma
     stated = (
         *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
         dict(facts.settings.get(resource, {})),
-        sorted((subject, keys) for subject, keys in facts.assignments_on.get(resource, {}).items()),
+        sum(starmap(_hash_assignments, facts.assignments_on.get(resource, NO_SUBJECTS).items())),
         facts.run_as.get(resource),
         facts.governs.get(resource),
         *_approval(facts, store, resource, documents, may_know),
         documents,
     )
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=20_000)
+def _hash_assignments(subject: SubjectId, keys: Keys) -> int:
+    """Return a number for the assignments of a subject; the sum of those of all subjects does not depend on their order.
+
+    It is cached because a write changes the assignments of one subject, and a resource may have those of thousands.
+    """
+    return int.from_bytes(hashlib.sha256(json.dumps((subject, keys)).encode()).digest())
 
 
 def _approval(

@@ -9,18 +9,15 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from headgate.control.text.error_text import REFUSED_STATE, is_internal, mask, mask_places
-from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.response_fields import read_field_numbers
 from headgate.spark.gateway.response_limits import parse_answer, require_few_parts
 
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
 """The metadata that a short error keeps: not the error id, with which a client fetches all causes, and no stack trace."""
 _STREAM_RESULT: Final = base.ExecutePlanResponse.DESCRIPTOR.fields_by_name["streaming_query_command_result"].number
-_LENGTH_DELIMITED: Final = 2
 _MOST_PARTS: Final = 1_000
-"""The limit of fields of a result message, of causes of an error, and of progress texts of a stream."""
-_LONGEST_NUMBER: Final = 64
-"""The limit of a varint, in bits."""
+"""The limit of causes of an error, and of progress texts of a stream."""
 
 
 def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, bytes]:
@@ -74,7 +71,7 @@ def scrub_result(answer: bytes) -> bytes:
 
     Raises `DriverAnswerError`.
     """
-    if not _may_have_stream_result(answer):
+    if _STREAM_RESULT not in read_field_numbers(answer):
         return answer
     response = parse_answer(base.ExecutePlanResponse, answer)
     result = response.streaming_query_command_result
@@ -90,36 +87,6 @@ def scrub_result(answer: bytes) -> bytes:
     else:
         return answer
     return response.SerializeToString()
-
-
-def _may_have_stream_result(message: bytes) -> bool:
-    """Whether a message may contain the result of a streaming command.
-
-    Most messages are rows and are not copied for this check: it reads only the tags of the fields.
-    """
-    at = fields = 0
-    while at < len(message):
-        fields += 1
-        if fields > _MOST_PARTS:
-            raise DriverAnswerError
-        tag, at = _varint(message, at)
-        if tag >> 3 == _STREAM_RESULT or tag & 7 != _LENGTH_DELIMITED:
-            return True
-        size, at = _varint(message, at)
-        at += size
-    return False
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(message):
-        if shift > _LONGEST_NUMBER:
-            raise DriverAnswerError
-        value |= (message[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if not message[at - 1] & 0x80:
-            break
-    return value, at
 
 
 def _short(code: grpc.StatusCode, message: str, info: ErrorInfo) -> tuple[grpc.StatusCode, str, bytes]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from fastapi import Query
-from pydantic import BaseModel, Field
+from fastapi import Query, Request
+from pydantic import BaseModel, Field, ValidationError
 
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.identity.narrowed_callers import is_narrowed
@@ -16,6 +16,7 @@ from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvalu
 from headgate.endpoints.common.indexed_router import ApiRouter
 from headgate.endpoints.common.lookup import full_name, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.plain_writes import BuildPlainWrite, PlainWrite, PlainWriteRoute, plain_form
 from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.subject_lookup import resolve_assignment
@@ -24,8 +25,9 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Assignment
 
-router = ApiRouter(tags=["assignments"])
+router = ApiRouter(tags=["assignments"], route_class=PlainWriteRoute)
 
+JSON = "application/json"
 _MOST = 100
 """The maximum number of assignments in one command."""
 
@@ -67,6 +69,15 @@ class AssignmentBatch(StrictSchema):
     assignments: Annotated[list[AssignmentCreate], Field(min_length=1, max_length=_MOST)]
 
 
+class AssignmentReference(StrictSchema):
+    """The assignment that a query names."""
+
+    subject: Called
+    role: Annotated[Called, Field(max_length=100)]
+    resource: Called
+    reason: Annotated[str, Field(max_length=200)] = ""
+
+
 class AssignmentPatch(StrictSchema):
     """The new role."""
 
@@ -100,7 +111,39 @@ def list_assignments(
     return page_of_rows(rows, pages, ("subject", "resource", "role", "ends"), asking.facts.revision)
 
 
+async def _read_new_assignment(request: Request) -> BuildPlainWrite | None:
+    if request.scope["query_string"] or request.headers.get("content-type") != JSON:
+        return None
+    try:
+        body = AssignmentCreate.model_validate_json(await request.body())
+    except ValidationError:
+        return None
+
+    def build(organization: Organization, caller: Caller) -> PlainWrite:
+        command = _build_assignment(organization, caller, body)
+        return PlainWrite(command, command.resource, _id(command))
+
+    return build
+
+
+async def _read_assignment_reference(request: Request) -> BuildPlainWrite | None:
+    named = request.query_params.multi_items()
+    if await request.body() or len(dict(named)) != len(named):
+        return None
+    try:
+        given = AssignmentReference.model_validate(dict(named))
+    except ValidationError:
+        return None
+
+    def build(organization: Organization, caller: Caller) -> PlainWrite:
+        command = _build_revocation(organization, caller, given)
+        return PlainWrite(command, command.resource, _id(command))
+
+    return build
+
+
 @router.post("/assignments", status_code=201, **DONE, **document_actions("assignment.add"))
+@plain_form(_read_new_assignment)
 def create_assignment(
     body: AssignmentCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
@@ -137,6 +180,7 @@ def update_assignment(
 
 
 @router.delete("/assignments", **DONE, **document_actions("assignment.remove"))
+@plain_form(_read_assignment_reference)
 def delete_assignment(
     organization: CurrentOrganization,
     caller: CurrentCaller,
@@ -147,10 +191,15 @@ def delete_assignment(
     reason: ReasonSaid = "",
 ) -> dict[str, Any]:
     """Revoke a role. After the response, no decision uses the assignment."""
-    named = Question(caller, "assignment.remove", ResourceId(resource), role=role)
-    place, found = resolve_assignment(organization, named, subject)
-    command = RevokeRole(found, role, place, reason)
-    return write.execute(command, place, id=_id(command))
+    given = AssignmentReference(subject=subject, role=role, resource=resource, reason=reason)
+    command = _build_revocation(organization, caller, given)
+    return write.execute(command, command.resource, id=_id(command))
+
+
+def _build_revocation(organization: Organization, caller: Caller, given: AssignmentReference) -> RevokeRole:
+    named = Question(caller, "assignment.remove", ResourceId(given.resource), role=given.role)
+    place, found = resolve_assignment(organization, named, given.subject)
+    return RevokeRole(found, given.role, place, given.reason)
 
 
 def _build_assignment(organization: Organization, caller: Caller, body: AssignmentCreate) -> AssignRole:
