@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.access.visibility import may_list_users, may_see_subject, resolve_subject_for
+from headgate.control.access.subject_resolution import resolve_subject_for
+from headgate.control.access.visibility import may_list_users, may_see_subject
 from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.decision.types import Question

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from headgate.control.access.visibility import HYPOTHETICAL_USER
+from headgate.control.access.subject_resolution import HYPOTHETICAL_USER
 from headgate.control.questions.messages import RefusalMessages, denial_text
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.types import (

@@ -12,6 +12,7 @@ import grpc
 from google.protobuf.any_pb2 import Any as AnyProto
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
+from pyspark.sql.connect.proto import types_pb2
 from typing_extensions import override
 
 from headgate.spark.gateway.protos import base
@@ -190,13 +191,14 @@ class FakeBackend(grpc.GenericRpcHandler):
 
 
 _MEBIBYTE = base.ExecutePlanResponse.ArrowBatch(data=b"x" * 1024 * 1024)
+_SCHEMA = types_pb2.DataType(long=types_pb2.DataType.Long())
 _DETAILED = (
-    base.ExecutePlanResponse(response_id="3", schema={"long": {}}),
+    base.ExecutePlanResponse(response_id="3", schema=_SCHEMA),
     base.ExecutePlanResponse(response_id="4", arrow_batch=base.ExecutePlanResponse.ArrowBatch(data=b"x")),
     base.ExecutePlanResponse(response_id="5", metrics=base.ExecutePlanResponse.Metrics()),
     base.ExecutePlanResponse(response_id="6", observed_metrics=[base.ExecutePlanResponse.ObservedMetrics(name="n")]),
     base.ExecutePlanResponse(response_id="7", result_complete=base.ExecutePlanResponse.ResultComplete()),
-    base.ExecutePlanResponse(response_id="8", schema={"long": {}}),
+    base.ExecutePlanResponse(response_id="8", schema=_SCHEMA),
 )
 _MANAGER = "streaming_query_manager_command"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from headgate.control.access.visibility import unknown_name_text
+from headgate.control.access.subject_resolution import unknown_name_text
 from headgate.control.authentication.email_addresses import ADDRESS, LOOK, EmailAddresses
 from headgate.control.identity.principals import RemovePrincipal
 from headgate.control.kernel.command import CommandContext, CommandEffect

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Mapping
 
-from headgate.control.access.visibility import unknown_name_text
+from headgate.control.access.subject_resolution import unknown_name_text
 from headgate.control.control import Control
 from headgate.control.kernel.display_names import confusable_key
 from headgate.control.kernel.errors import NotFoundError

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
-from headgate.control.access.visibility import HYPOTHETICAL_USER
+from headgate.control.access.subject_resolution import HYPOTHETICAL_USER
 from headgate.control.kernel.errors import missing_text
 from headgate.decision.explain.explain import ACTING, NO_MEMBER
 from headgate.decision.types import DenyReason, Explanation, Fix, Question

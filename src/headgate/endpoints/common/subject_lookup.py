@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from headgate.control.access import visibility
+from headgate.control.access.subject_resolution import resolve_subject_for
 from headgate.control.access.visibility import is_resource_only, may_see_subject, visible_subjects
 from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.control.organizations.organization import Organization
@@ -40,10 +40,10 @@ def group_of_name(organization: Organization, caller: Caller, name: str) -> Grou
 def resolve_subject(organization: Organization, asked: Question, name: str) -> SubjectId:
     """Return the subject of this id or name, if the caller may perform the question for that subject.
 
-    The subject may also be a team or another resource. For the rules and errors, see `headgate.control.access.visibility`.
+    The subject may also be a team or another resource. For the rules and errors, see `headgate.control.access.subject_resolution`.
     """
     found = find_subject(organization, asked, name)
-    return visibility.resolve_subject_for(organization.control.view(asked.caller), asked, found, name)
+    return resolve_subject_for(organization.control.view(asked.caller), asked, found, name)
 
 
 def find_subject(organization: Organization, asked: Question, name: str) -> SubjectId | None:

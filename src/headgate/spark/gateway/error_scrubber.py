@@ -10,7 +10,7 @@ from google.rpc.status_pb2 import Status
 
 from headgate.control.text.error_text import REFUSED_STATE, is_internal, mask, mask_places
 from headgate.spark.gateway.protos import base
-from headgate.spark.gateway.response_fields import read_field_numbers
+from headgate.spark.gateway.response_joiner import read_field_numbers
 from headgate.spark.gateway.response_limits import parse_answer, require_few_parts
 
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})

@@ -13,7 +13,7 @@ from headgate.spark.gateway.errors import GatewayError, StatementLostError
 from headgate.spark.gateway.interrupts import Interrupts
 from headgate.spark.gateway.metrics import GatewayCounts
 from headgate.spark.gateway.operations import Operation, Operations
-from headgate.spark.gateway.response_fields import has_only_details
+from headgate.spark.gateway.response_joiner import ResponseJoiner
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 
 Note = Callable[[bytes], None]
@@ -106,20 +106,18 @@ class Relay:
                 self._leave(rpc, operation, answers, has_ended=has_ended)
 
     async def _pass_on(self, operation: Operation, answers: ResultStream, write: Write, note: Note | None) -> None:
-        details = b""
+        joiner = ResponseJoiner()
         async for message in answers.messages():
             self._require_watched()
             if note is not None:
                 note(message)
             self._counts.bytes += len(message)
             operation.unreleased += len(message)
-            # The bytes of two messages are those of one message with the fields of both.
-            details += scrub_result(message)
-            if not has_only_details(details):
-                await write(details)
-                details = b""
-        if details:
-            await write(details)
+            joined = joiner.join(scrub_result(message))
+            if joined is not None:
+                await write(joined)
+        if rest := joiner.take_rest():
+            await write(rest)
 
     def _note_loss(self, operation: Operation, error: GatewayError | None) -> None:
         operation.error = operation.error or error

@@ -172,7 +172,8 @@ class Gateway:
             return await self._release(call, admitted, binding)
         if rpc is CONFIG_RPC:
             count_own_settings(admitted.request, binding.own_settings)
-            return add_warnings(await self._send(rpc, call, admitted, binding), admitted.warnings)
+            answer = await binding.reads.answer(admitted.request, lambda: self._send(rpc, call, admitted, binding))
+            return add_warnings(answer, admitted.warnings)
         if rpc is ARTIFACT_STATUS:
             async with self._calls.statuses.hold(call.caller.principal):
                 return await self._artifact_statuses(call, admitted, binding)
@@ -197,8 +198,12 @@ class Gateway:
                     if binding.checkpoints.admit(admitted.request, admitted.references.named)
                     else None
                 )
-                operation = await self._operation(rpc, call, admitted, binding)
-                await self._relay.carry(rpc, admitted.request.SerializeToString(), operation, answering.write, note)
+                operation, request = (
+                    await self._operation(rpc, call, admitted, binding),
+                    admitted.request.SerializeToString(),
+                )
+                binding.reads.note_statement(request)
+                await self._relay.carry(rpc, request, operation, answering.write, note)
 
     async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call with a stream of requests, all of one session."""
@@ -377,7 +382,10 @@ class Gateway:
         return answer
 
     async def _send(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
-        return await self._calls.send(rpc, call, binding, admitted.request.SerializeToString())
+        request = admitted.request.SerializeToString()
+        if rpc is ANALYZE_PLAN:
+            binding.reads.note_statement(request)
+        return await self._calls.send(rpc, call, binding, request)
 
     async def _upload(
         self, rpc: Rpc, call: ActiveCall, requests: AsyncIterator[bytes], driver: Any, share: Share

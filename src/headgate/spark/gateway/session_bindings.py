@@ -12,6 +12,7 @@ from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.repeated_reads import RepeatedReads
 from headgate.spark.sessions.sessions import IDLE_SECONDS
 
 PRINCIPAL_KEY: Final = "headgate.principal.token"
@@ -40,6 +41,7 @@ class Binding:
     own_settings: set[str] = field(default_factory=set[str])
     """The configuration keys of the user's own that were set in the session."""
     checkpoints: SessionCheckpoints = field(default_factory=SessionCheckpoints)
+    reads: RepeatedReads = field(default_factory=RepeatedReads)
 
     def build_release_response(self, operation: str) -> bytes:
         """Return the driver's response to the release of responses of an operation."""
@@ -168,7 +170,8 @@ class Bindings:
             await self._authority.close(opened.handle)
             raise
         binding.handle, binding.backend, binding.used = opened.handle, backend, self._clock()
-        binding.checkpoints, binding.streams, binding.own_settings = SessionCheckpoints(), False, set()
+        binding.checkpoints, binding.reads = SessionCheckpoints(), RepeatedReads()
+        binding.streams, binding.own_settings = False, set()
 
     async def _end(self, binding: Binding) -> None:
         handle, binding.handle = binding.handle, ""

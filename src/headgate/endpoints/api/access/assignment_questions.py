@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from headgate.control.access.visibility import HYPOTHETICAL_USER, is_resource_only, may_list_users, may_see_subject
+from headgate.control.access.subject_resolution import HYPOTHETICAL_USER
+from headgate.control.access.visibility import is_resource_only, may_list_users, may_see_subject
 from headgate.control.kernel.command import CommandContext, resolve_role_model
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
