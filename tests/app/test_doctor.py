@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from headgate.app.deployment import open_deployment
 from headgate.app.doctor import Finding, doctor
 from headgate.app.settings.settings import Settings, SettingsError, default_settings
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.control.models.change import RequestedModel, build_change, change_model, preview_change

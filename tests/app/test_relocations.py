@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from headgate.app.deployment import open_deployment
 from headgate.app.relocations import Relocations
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.kernel.ports import LogWrite, Pointer, PointerConflictError
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app
 from headgate.cli.client import ApiError
+from headgate.cli.every_command import app
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 Run = Callable[..., str]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import typer
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from tests.app.deployment_harness import world_in
 
 API = "/api/v1"

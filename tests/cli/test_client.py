@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from headgate.cli.client import api_path, stored_credential
+from headgate.cli.client import api_path, needs_certificates, stored_credential
 from headgate.cli.errors import ApiError
 
 
@@ -40,3 +40,22 @@ def test_an_empty_token_is_refused_and_does_not_become_the_owner(monkeypatch: py
 
     with pytest.raises(ApiError, match="HEADGATE_TOKEN is empty"):
         stored_credential()
+
+
+@pytest.mark.parametrize(
+    ("url", "proxies", "needed"),
+    [
+        ("http://127.0.0.1:8020/api", {}, False),
+        ("https://127.0.0.1:8020/api", {}, True),
+        ("HTTP://host", {}, True),
+        ("http://host", {"HTTP_PROXY": "https://proxy:1"}, True),
+        ("http://host", {"ALL_PROXY": "https://proxy:1"}, True),
+    ],
+)
+def test_certificates_are_loaded_for_every_request_that_may_use_tls(
+    monkeypatch: pytest.MonkeyPatch, url: str, proxies: dict[str, str], *, needed: bool
+) -> None:
+    for name, value in proxies.items():
+        monkeypatch.setenv(name, value)
+
+    assert needs_certificates(url) is needed

@@ -11,8 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from headgate.cli import app
 from headgate.cli.command_groups import HEADINGS
+from headgate.cli.every_command import app
 
 LOCAL = "On the data folder of this machine"
 

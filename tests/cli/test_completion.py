@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app, completion
+from headgate.cli import completion
+from headgate.cli.every_command import app
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
 from headgate.cli.deployment_url import configured_url, deployment_address, describe_unreachable, organization_in_url
 from headgate.cli.errors import ApiError
+from headgate.cli.every_command import app
 from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
 from tests.app.deployment_harness import DeploymentHarness, world_in

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.cli.finite_numbers import parse_json
 
 

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 from typing_extensions import override
 
-from headgate.cli import app, confirmation
+from headgate.cli import confirmation
+from headgate.cli.every_command import app
 from headgate.cli.operator import deployment_users
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.control.identity.principals import AddPrincipal

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.cli.scenarios.folders import System, read_folder
 from headgate.conformance.http.runner import HttpScenarioRunner, scenario_server
 from headgate.conformance.runner import ALLOW, DENY, ConformanceCase, run_case

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings.settings import Settings
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.control import HistoricalView
 from headgate.control.deployment import bootstrap
 from headgate.control.kernel.model_source import SourcedModel

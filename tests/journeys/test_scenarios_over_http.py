@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.http.routes import Route, load_route_table
 from headgate.conformance.http.runner import HttpScenarioRunner, scenario_server

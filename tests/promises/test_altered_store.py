@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import open_deployment
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.access.assignments import AssignRole
 from headgate.facts import checkpoint
 from headgate.facts.fold import fold

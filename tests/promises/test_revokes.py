@@ -16,7 +16,7 @@ from headgate.control.catalog.tables import DropDatabase, RenameTable
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organization
 from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 
 HISTORY = "adr"
 """The folder of architecture decisions, which keep the names of the time when they were written."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from tools.docs.message_list import Message, message_list, messages, python_messages, sample, scala_messages
 
 PAGE = Path(__file__).parent / "messages.txt"

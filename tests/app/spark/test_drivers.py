@@ -9,7 +9,7 @@ import pytest
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.spark.drivers import Drivers
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.driver.driver import DriverError, DriverState
 from tests.app.deployment_harness import DeploymentHarness, settings_in

@@ -13,7 +13,7 @@ from headgate.app.spark.sandboxes import (
     prepare_driver_sandbox,
     with_own_event_logs,
 )
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.sandbox import SandboxLevel
 from headgate.spark.driver.clusters import Cluster
 from tests.app.deployment_harness import DeploymentHarness, settings_in, world_in

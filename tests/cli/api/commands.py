@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from tests.app.deployment_harness import OrganizationClient
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 Ask = Callable[..., str]

@@ -13,9 +13,10 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app, passwords
+from headgate.cli import passwords
 from headgate.cli.api import auth
 from headgate.cli.client import ApiError, send_request
+from headgate.cli.every_command import app
 from headgate.cli.session_file import forget, kept_session, save_session
 from headgate.control.authentication.sessions import Session
 from headgate.control.authentication.settings import AttemptLimit

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import headgate.cli
-from headgate.cli import app
 from headgate.cli.errors import ApiError
+from headgate.cli.every_command import app
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 Run = Callable[..., Result]

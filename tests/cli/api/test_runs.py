@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app
 from headgate.cli.api import runs
 from headgate.cli.client import ApiError
+from headgate.cli.every_command import app
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.writing.cached_rows import row_saver

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app, passwords
+from headgate.cli import passwords
+from headgate.cli.every_command import app
 from headgate.cli.session_file import kept_session
 from tests.cli.logins import serve_logins, use_deployment
 from tests.control.authentication.auth_services_harness import PASSWORD

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
 from headgate.cli.client import ApiError
+from headgate.cli.every_command import app
 from headgate.endpoints.api.sql.schemas import PAGE
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import SqlLimits, StatementError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.facts.changes import (
     Change,
     GovernedBy,

@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import open_deployment
 from headgate.app.settings.settings import default_settings
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.facts.encoding import read_history
 
 

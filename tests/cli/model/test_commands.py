@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 
 SMALL = (Path(__file__).parents[2] / "model" / "small.yaml").read_text()
 

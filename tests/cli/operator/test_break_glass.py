@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.deployment.break_glass import break_glass_until
 from tests.cli.deployments import deployment_in
 

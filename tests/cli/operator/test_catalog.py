@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.http.lakes import Lakes, warehouse_of
 from headgate.app.settings.settings import Settings
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId

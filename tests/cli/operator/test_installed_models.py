@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.models.installations import list_installed
 from tests.cli.deployments import deployment_in
 from tests.control.models.model_files import harbour

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from tests.cli.deployments import deployment_in
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.app.settings.settings import default_settings
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.deployment.bootstrap import open_organizations
 from headgate.control.models.library import FixedModels
 from headgate.control.models.shipped_models import shipped_model

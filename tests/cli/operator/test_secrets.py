@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.app.deployment import open_deployment
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.control.connections.commands import SECRET
 from tests.app.deployment_harness import settings_in, world_in
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 from headgate.lake import warehouse
 from tests.app.deployment_harness import world_in
 

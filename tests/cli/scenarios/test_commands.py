@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli import app
+from headgate.cli.every_command import app
 
 CASE = {
     "id": "OWN-1",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import headgate.spark
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.sandbox import SandboxLevel
 from headgate.spark.driver import sandbox
 from headgate.spark.driver.clusters import Cluster

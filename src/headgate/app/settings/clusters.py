@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from headgate.app.settings.variable import VALUE
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.control.text.validation_faults import first_fault
 from headgate.spark.driver.clusters import LOOPBACK, Cluster, Clusters
 

@@ -9,8 +9,6 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-from headgate.app.settings.clusters import read_clusters
-from headgate.app.settings.egress_file import read_egress_file
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.variable import (
     CONFIG_VARIABLE,
@@ -236,10 +234,14 @@ def _bucket(word: str, _: Sequence[str]) -> str:
 
 
 def _clusters(word: str, _: Sequence[str]) -> Clusters:
+    from headgate.app.settings.clusters import read_clusters
+
     return read_clusters(Path(word))
 
 
 def _egress(word: str, _: Sequence[str]) -> EgressPolicy:
+    from headgate.app.settings.egress_file import read_egress_file
+
     return read_egress_file(Path(word))
 
 

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from headgate.app.settings.parsing import SettingsError, parse_values
 from headgate.app.settings.variable import LAST_PORT
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.control.egress import EgressPolicy
-from headgate.control.kernel.audit_records import AuditLevel
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.endpoints.http.limits import Limits
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.sql.statements import SqlLimits
 from headgate.spark.toolchain.prepare import default_cache, default_jars_folder
+
+if TYPE_CHECKING:
+    from headgate.control.kernel.audit_records import AuditLevel  # with the facts, which delay every command
 
 __all__ = [
     "API_PORT",
@@ -101,7 +103,7 @@ class Settings:
     """The installed access model of an organization that is created without naming one."""
     models: Path | None = None
     """The folder of access models that are installed at the start; if None, no file is installed."""
-    audit: AuditLevel = "denied"
+    audit: "AuditLevel" = "denied"
     bind: str = HOST
     tls_cert: Path | None = None
     tls_key: Path | None = None

@@ -6,7 +6,7 @@ from headgate.control.authentication.caller_resolver import CallerResolver, Reso
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.endpoints.common.denials import recording_organization
 from headgate.endpoints.internal.guard import GUARD_ENDPOINT
 from headgate.facts.caller import Caller

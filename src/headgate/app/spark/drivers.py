@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.facts.ids import ResourceId
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.driver.driver import Driver, DriverError, DriverState

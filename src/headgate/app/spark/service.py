@@ -24,7 +24,7 @@ from headgate.app.spark.sandboxes import (
 from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.supervision import BackgroundTask
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
 from headgate.endpoints.internal.guard import DECIDE

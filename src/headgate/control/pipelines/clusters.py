@@ -1,12 +1,10 @@
 """Clusters: the configured Spark cluster on which a pipeline's runs execute."""
 
 from headgate.control.kernel.errors import NotFoundError
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.facts.changes import Attributes, Edge
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
-
-EMBEDDED = "embedded"
-"""The cluster that always exists: the Spark beside the server."""
 
 CONFIGURED = "configured"
 """The attribute of a cluster resource that names its configured cluster; without it, the embedded one."""

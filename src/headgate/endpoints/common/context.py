@@ -13,7 +13,7 @@ from headgate.control.connections.vault import NO_VAULT, Vault
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.endpoints.common.cookies import require_presented_secret
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.request_scope import CALLER, ORGANIZATION_KEY

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.sandbox import SandboxLevel
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.ports import DriverPorts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.sessions.driver_requests import DriverCalls
