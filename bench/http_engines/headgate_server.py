@@ -17,6 +17,7 @@ from typing_extensions import override
 from bench.decision_engines.organization import Sizes, generate
 from bench.http_engines.facts import imports
 from headgate.app.deployment import Deployment, open_deployment
+from headgate.app.garbage_collection import exempt_loaded_objects
 from headgate.app.http.application import http_application
 from headgate.app.http.middleware import build_front
 from headgate.app.settings.settings import Settings
@@ -25,6 +26,7 @@ from headgate.control.identity.principals import CreateServicePrincipal
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.http.connection import build_connection_class
+from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.sessions.registry import SparkRegistry
@@ -33,7 +35,9 @@ from headgate.spark.sessions.registry import SparkRegistry
 def main(folder: str, store: str, sizes: str) -> None:
     """Serve an organization of these sizes from an empty data folder or database."""
     home = Path(folder)
-    settings = Settings(folder=home, cache=home / "cache", jars_folder=None, store_url=store or None)
+    # One client sends more requests than one principal may by default.
+    limits = Limits(principal_rate=0)
+    settings = Settings(folder=home, cache=home / "cache", jars_folder=None, store_url=store or None, limits=limits)
     deployment = open_deployment(settings)
     try:
         for each in imports(generate(Sizes(**json.loads(sizes))), deployment.home.control.snapshot):
@@ -81,6 +85,7 @@ def config(deployment: Deployment, sparks: SparkRegistry) -> uvicorn.Config:
     """Return the configuration of the endpoints as in `headgate serve`, on a free port and without Spark."""
     app = http_application(deployment, FreshnessBarrier(deployment.organizations), sparks, NoSpark(), NoSpark(), dict)
     front = build_front(app, deployment, sparks.caller)
+    exempt_loaded_objects()
     return uvicorn.Config(
         front.app,
         port=0,

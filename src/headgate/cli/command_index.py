@@ -1,7 +1,6 @@
 """The index of commands: which module has which, so that a command imports its own module only and starts fast."""
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Final
 
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -52,6 +51,4 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
 def find_modules(words: Sequence[str]) -> Sequence[str]:
     """Return the modules that have the command in the words after `headgate`; every module if no command is found."""
     named = next((word for word in words if not word.startswith("-")), None)
-    if named is None or named not in chain.from_iterable(COMMANDS.values()):
-        return tuple(COMMANDS)
-    return tuple(module for module, names in COMMANDS.items() if named in names)
+    return tuple(module for module, names in COMMANDS.items() if named in names) or tuple(COMMANDS)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headgate.decision.context import Models
+from headgate.decision.engine.instants import NO_PERIOD, Period
 from headgate.decision.reference import decide, is_discoverable
 from headgate.decision.types import Decision, Question
 from headgate.facts.caller import Caller
@@ -46,6 +47,10 @@ class Answers(Protocol):
         """Whether the caller may know that the resource exists."""
         ...
 
+    def period_at(self, now: float) -> Period:
+        """Return a period that includes a time, and in which every decision on these facts stays the same; or `NO_PERIOD`."""
+        ...
+
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Answers":
         """Return the evaluator for the snapshot after these changes."""
         ...
@@ -78,6 +83,10 @@ class Reference:
     def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
         """Whether the caller may know that the resource exists."""
         return is_discoverable(self.models, self.facts, caller, resource, now)
+
+    def period_at(self, now: float) -> Period:  # noqa: ARG002 (the engine needs it)
+        """Return `NO_PERIOD`: the reference keeps no answers."""
+        return NO_PERIOD
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Reference":  # noqa: ARG002 (the engine needs it)
         """Return the reference for other facts."""

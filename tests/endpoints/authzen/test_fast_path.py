@@ -1,6 +1,8 @@
 """The fast path of AuthZEN gives the same answers as the normal path, and leaves all other requests to it."""
 
+import asyncio
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.audit_records import AuditFilter
-from headgate.endpoints.http.fast_path import FastPathHandler
+from headgate.endpoints.http.fast_path import FastPathHandler, FastResponse
 from headgate.facts.ids import TokenId
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.server_process import until
@@ -30,9 +32,12 @@ def at_once(
     """Return the answer of the fast path, or None."""
     handler: FastPathHandler = world.app.state.fast_path[path.encode()]
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    ready = handler.answer(
-        path.encode(), {b"content-type": JSON.encode()}, content, secret or world.tokens[who], "request-1"
-    )
+
+    async def answer() -> FastResponse | None:
+        headers = {b"content-type": JSON.encode()}
+        return handler.answer(path.encode(), headers, content, secret or world.tokens[who], "request-1")
+
+    ready = asyncio.run(answer())
     return None if ready is None else json.loads(ready.body)
 
 
@@ -136,3 +141,62 @@ class TestWhatIsNotAnsweredAtOnce:
         world.control.execute(RevokeToken(TokenId(world.tokens["short"].split(".")[1])), None)
 
         assert at_once(world, ONE, body, "short") is None
+
+
+class TestARepeatedQuestion:
+    def test_a_repeated_question_gets_the_same_response_and_each_denial_is_recorded(
+        self, world: DeploymentHarness
+    ) -> None:
+        body = own(world, "database.edit", "lake.kept", "ann")
+        usual(world, ONE, body, "ann")
+        before = world.control.counts.denied
+
+        answers = [at_once(world, ONE, body, "ann") for _ in range(3)]
+
+        assert answers == [answers[0]] * 3
+        assert answers[0] is not None
+        assert answers[0]["decision"] is False
+        assert world.control.counts.denied >= before + 3
+
+    def test_a_revoke_is_obeyed_by_the_next_repetition(self, world: DeploymentHarness) -> None:
+        assert world.call("owner", "POST", "/databases", {"name": "revoked"}).status_code == 201
+        body = own(world, "database.describe", "lake.revoked", "ann")
+        given = {"subject": "ann", "role": "viewer", "resource": "lake.revoked"}
+
+        for _ in range(3):
+            world.result("owner", "POST", "/assignments", given)
+            assert [_decision(at_once(world, ONE, body, "ann")) for _ in range(2)] == [True, True]
+            assert world.call("owner", "DELETE", "/assignments", **given).status_code == 200
+            assert [_decision(at_once(world, ONE, body, "ann")) for _ in range(2)] == [False, False]
+
+    def test_a_role_that_ends_by_the_clock_ends_for_a_repeated_question_too(self, world: DeploymentHarness) -> None:
+        assert world.call("owner", "POST", "/databases", {"name": "dated"}).status_code == 201
+        body = own(world, "database.describe", "lake.dated", "ann")
+        ends = time.time() + 1.0
+        world.result(
+            "owner",
+            "POST",
+            "/assignments",
+            {"subject": "ann", "role": "viewer", "resource": "lake.dated", "ends": ends},
+        )
+        revision = world.control.snapshot.revision
+        assert _decision(at_once(world, ONE, body, "ann")) is True
+
+        while time.time() < ends:
+            at_once(world, ONE, body, "ann")
+            time.sleep(0.05)
+
+        assert _decision(at_once(world, ONE, body, "ann")) is False
+        assert world.control.snapshot.revision == revision
+
+    def test_callers_share_no_response(self, world: DeploymentHarness) -> None:
+        body = own(world, "organization.read_audit", "organization", "owner")
+        usual(world, ONE, body)
+
+        assert _decision(at_once(world, ONE, body)) is True
+        assert at_once(world, ONE, body, "ann") is None  # the normal path refuses a question about another user
+
+
+def _decision(answer: dict[str, Any] | None) -> Any:
+    assert answer is not None
+    return answer["decision"]

@@ -44,18 +44,27 @@ def opened(stores: Stores) -> tuple[Organizations, FreshnessBarrier]:
     return organizations, freshness
 
 
+def is_here(freshness: FreshnessBarrier) -> bool:
+    """Ask in an event loop of its own, so that no earlier check counts."""
+
+    async def ask() -> bool:
+        return freshness.is_here()
+
+    return asyncio.run(ask())
+
+
 class TestAFile:
     def test_a_store_file_without_foreign_writes_is_fresh(self, stores: tuple[Stores, Stores]) -> None:
         _, freshness = opened(stores[0])
 
-        assert freshness.is_here()
+        assert is_here(freshness)
 
     def test_a_store_file_with_new_audit_records_only_is_fresh(self, stores: tuple[Stores, Stores]) -> None:
         _, freshness = opened(stores[0])
 
         stores[1].audit([(small_organization.ROOT, DENIED)])
 
-        assert freshness.is_here()
+        assert is_here(freshness)
 
     def test_a_store_file_with_a_new_revision_is_fresh_only_after_a_wait(self, stores: tuple[Stores, Stores]) -> None:
         organizations, freshness = opened(stores[0])
@@ -64,10 +73,10 @@ class TestAFile:
             stores[1], small_organization.assigned(small_organization.MEMBER, "viewer", small_organization.FLIGHTS)
         )
 
-        assert not freshness.is_here()
-        assert not freshness.is_here()
+        assert not is_here(freshness)
+        assert not is_here(freshness)
         asyncio.run(freshness.wait())
-        assert freshness.is_here()
+        assert is_here(freshness)
         assert organizations.open(small_organization.ROOT).control.snapshot.revision == revision
 
 
@@ -82,7 +91,33 @@ def test_a_store_that_cannot_detect_writes_is_never_fresh() -> None:
         small_organization.assigned(small_organization.MEMBER, "admin", small_organization.ROOT)
     )
 
-    assert not freshness.is_here()
+    assert not is_here(freshness)
     asyncio.run(freshness.wait())
-    assert not freshness.is_here()
+    assert not is_here(freshness)
     assert organizations.open(small_organization.ROOT).control.snapshot.revision == 2
+
+
+def test_the_requests_of_one_turn_of_the_event_loop_share_a_check(stores: tuple[Stores, Stores]) -> None:
+    _, freshness = opened(stores[0])
+    change = small_organization.assigned(small_organization.MEMBER, "viewer", small_organization.FLIGHTS)
+
+    async def ask() -> list[bool]:
+        found = [freshness.is_here()]
+        written(stores[1], change)
+        found.append(freshness.is_here())  # the request arrived before the write: it may be served before it
+        await asyncio.sleep(0)
+        return [*found, freshness.is_here()]
+
+    assert asyncio.run(ask()) == [True, True, False]
+
+
+def test_event_loops_share_no_check(stores: tuple[Stores, Stores]) -> None:
+    _, freshness = opened(stores[0])
+    change = small_organization.assigned(small_organization.MEMBER, "viewer", small_organization.FLIGHTS)
+
+    async def ask() -> list[bool]:
+        assert freshness.is_here()
+        written(stores[1], change)
+        return [await asyncio.to_thread(is_here, freshness), freshness.is_here()]
+
+    assert asyncio.run(ask()) == [False, False]

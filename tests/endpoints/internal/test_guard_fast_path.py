@@ -1,5 +1,6 @@
 """The guard's fast path gives the answers of the normal path, and leaves refusals, runs and bad requests to it."""
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headgate.endpoints.http.fast_path import FastPathHandler
+from headgate.endpoints.http.fast_path import FastPathHandler, FastResponse
 from headgate.endpoints.internal.guard import DECIDE
 from headgate.facts.ids import RunId
 from headgate.spark.sessions.signature import sign
@@ -45,7 +46,11 @@ class Question:
         """Return the answer of the fast path, or None."""
         handler: FastPathHandler = self._world.app.state.fast_path[DECIDE.encode()]
         headers = {name.encode(): value.encode() for name, value in self.headers.items()}
-        found = handler.answer(DECIDE.encode(), headers, self.body, self.handle, "request-1")
+
+        async def answer() -> FastResponse | None:
+            return handler.answer(DECIDE.encode(), headers, self.body, self.handle, "request-1")
+
+        found = asyncio.run(answer())
         return None if found is None else json.loads(found.body)
 
     def usual(self) -> Any:

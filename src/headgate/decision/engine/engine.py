@@ -15,6 +15,7 @@ from headgate.decision.engine.compile import CompiledModels, compile_models
 from headgate.decision.engine.grants import GrantIndex
 from headgate.decision.engine.holders import HolderIndex
 from headgate.decision.engine.holdings import HoldingsIndex
+from headgate.decision.engine.instants import Instants, Period
 from headgate.decision.engine.invalidation import Invalidation
 from headgate.decision.engine.list_principals import PrincipalSearch
 from headgate.decision.engine.list_resources import ResourceSearch
@@ -37,6 +38,7 @@ class EngineCaches(NamedTuple):
     holders: HoldingsIndex
     contents: TypeIndex
     rolls: HolderIndex
+    instants: Instants
 
 
 def _build_empty_caches(models: Models, facts: Snapshot, compiled: CompiledModels) -> EngineCaches:
@@ -47,6 +49,7 @@ def _build_empty_caches(models: Models, facts: Snapshot, compiled: CompiledModel
         HoldingsIndex(facts, grounds, GrantIndex(compiled, facts, grounds)),
         TypeIndex(facts),
         HolderIndex(compiled, facts, grounds),
+        Instants(facts),
     )
 
 
@@ -58,7 +61,7 @@ class Engine:
         known = known or _build_empty_caches(models, facts, compile_models(models))
         self.models = models
         self.facts = facts
-        self._compiled, self._grounds, self._holders, self._contents, self._rolls = known
+        self._compiled, self._grounds, self._holders, self._contents, self._rolls, self._instants = known
         self._answering = MaskChecker(models, self._compiled, facts, self._grounds)
         home = models.get(facts.model)
         self._label = f"{home.name} {home.version}" if home else ""
@@ -104,8 +107,13 @@ class Engine:
         actions = rules.discovering[found.type] if rules and found else ()
         return any(self._is_allowed(Question(caller, action, resource), now) for action in actions)
 
+    def period_at(self, now: float) -> Period:
+        """Return a period that includes a time, and in which every decision on these facts stays the same; or `NO_PERIOD`."""
+        return self._instants.period_at(now)
+
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Engine":
         """Return the engine for the facts after these changes. It takes over all results that they do not invalidate."""
+        changes = tuple(changes)
         touched = Invalidation(self._compiled, self.facts, facts, changes)
         if touched.everything:
             return self.with_facts(facts)
@@ -113,7 +121,10 @@ class Engine:
         if facts.resources is not self.facts.resources:
             grounds, contents = grounds.advance(facts, touched), contents.advance(facts, touched)
         holders, rolls = self._holders.advance(facts, grounds, touched), self._rolls.advance(facts, grounds, touched)
-        return Engine(self.models, facts, EngineCaches(self._compiled, grounds, holders, contents, rolls))
+        self._instants.add(changes)
+        return Engine(
+            self.models, facts, EngineCaches(self._compiled, grounds, holders, contents, rolls, self._instants)
+        )
 
     def with_facts(self, facts: Snapshot) -> "Engine":
         """Return the engine for any other facts under the same models; it takes over the compiled models."""

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 
 from headgate.control.kernel.ports import StoreError
-from headgate.endpoints.authzen.endpoints import ENDPOINTS, respond
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, Endpoint, Response, respond
+from headgate.endpoints.authzen.kept_responses import KeptResponses
 from headgate.endpoints.authzen.routes import is_slow, record_decisions
 from headgate.endpoints.common.context import AppState
 from headgate.endpoints.http.break_glass_header import BreakGlassStatus
 from headgate.endpoints.http.fast_path import FastResponse
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
+from headgate.facts.caller import Caller
 
 TARGETS = {each.path.encode(): each for each in ENDPOINTS if not each.long}
 """The endpoints with a fast path, by target."""
@@ -22,6 +25,7 @@ class AuthZenFastPath:
         self._deployed = deployed
         self._freshness = freshness
         self._glass = glass
+        self._kept = KeptResponses()
 
     def knows(self, secret: str) -> str | None:
         """Return the id of the secret's principal; None if the secret is not cached."""
@@ -33,8 +37,6 @@ class AuthZenFastPath:
     ) -> FastResponse | None:
         """Return the response if it is a success that needed no waiting; else None, and nothing was recorded."""
         endpoint, deployed = TARGETS[target], self._deployed
-        if is_slow(endpoint, body):
-            return None
         try:
             if not self._freshness.is_here():
                 return None
@@ -42,11 +44,27 @@ class AuthZenFastPath:
             if found is None:
                 return None
             organization, caller = found
-            content_type = headers.get(b"content-type", b"").decode("latin-1")
-            answer = respond(endpoint, content_type, body, organization, caller)
+            answer = self._respond(endpoint, headers.get(b"content-type", b""), body, organization, caller)
         except StoreError:
             return None
-        if answer.status != _OK or self._glass.ends(organization) is not None:
+        if answer is None or answer.status != _OK or self._glass.ends(organization) is not None:
             return None
         record_decisions(deployed, organization, caller, answer.decisions, request, denials=answer.denials)
         return FastResponse(answer.body, endpoint.path, answer.content_type, organization.id)
+
+    def _respond(
+        self, endpoint: Endpoint, content_type: bytes, body: bytes, organization: Organization, caller: Caller
+    ) -> Response | None:
+        """Return the response, None if it would take long."""
+        control, request = organization.control, (endpoint.path, content_type, body, caller)
+        answers, now = control.answers, control.now
+        kept = self._kept.find(organization.id, answers, request, now)
+        if kept is not None:
+            return kept
+        if is_slow(endpoint, body):
+            return None
+        answer = respond(endpoint, content_type.decode("latin-1"), body, organization, caller)
+        # Not kept if the facts or the period have changed while it was computed.
+        if answer.status == _OK and control.answers is answers and answers.period_at(control.now).includes(now):
+            self._kept.keep(organization.id, answers, request, len(body), now, answer)
+        return answer

@@ -120,33 +120,33 @@ def record_decisions(
 
     A decision is recorded with the principal that it is about, or with the caller if there is no such principal.
     """
-    audit, everything, origin = (
-        deployed.audit,
-        deployed.audit.is_recording_everything,
-        RequestOrigin(door, request, caller.token),
-    )
+    audit, everything, counts = deployed.audit, deployed.audit.is_recording_everything, organization.control.counts
     # One record for a question that occurs several times in a request.
-    recorded = set[tuple[str, str, str, bool]]()
+    recorded: dict[tuple[str, str, str, bool], Decision] = {}
     for each in decisions:
-        organization.control.counts.count_decision(allowed=each.allowed)
-        question = each.question
-        said = (question.caller.principal, question.action, question.resource, each.allowed)
-        if said not in recorded and (everything or not each.allowed):
-            recorded.add(said)
-            record = AuditRecord(
-                at=organization.control.now,
-                principal=question.caller.principal or caller.principal,
-                action=question.action,
-                resource=question.resource,
-                allowed=each.allowed,
-                revision=each.revision,
-                model=each.model,
-                code="" if each.allowed else "denied" if question.caller.principal else "no-principal",
-                origin=origin,
-            )
-            audit.record(organization.id, record)
+        counts.count_decision(allowed=each.allowed)
+        if everything or not each.allowed:
+            question = each.question
+            recorded[question.caller.principal, question.action, question.resource, each.allowed] = each
+    for each in recorded.values():
+        audit.record(organization.id, _build_record(each, caller, organization.control.now, door, request))
     for denial in denials:
         audit.record_denial(organization, caller, denial, door, request)
+
+
+def _build_record(decision: Decision, caller: Caller, now: float, door: str, request: str) -> AuditRecord:
+    question = decision.question
+    return AuditRecord(
+        at=now,
+        principal=question.caller.principal or caller.principal,
+        action=question.action,
+        resource=question.resource,
+        allowed=decision.allowed,
+        revision=decision.revision,
+        model=decision.model,
+        code="" if decision.allowed else "denied" if question.caller.principal else "no-principal",
+        origin=RequestOrigin(door, request, caller.token),
+    )
 
 
 def _discovered(scope: Scope) -> Response:

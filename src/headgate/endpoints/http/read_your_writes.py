@@ -19,6 +19,8 @@ class FreshnessBarrier:
         self._next: asyncio.Task[None] | None = None
         self._moves = 0
         self._known = 0
+        self._fresh_turn: asyncio.AbstractEventLoop | None = None
+        """The event loop in whose present turn the logs were new enough."""
 
     async def wait(self) -> None:
         """Wait until every open log is as new as the store was at some moment after the call."""
@@ -29,7 +31,23 @@ class FreshnessBarrier:
         await asyncio.shield(self._next)
 
     def is_here(self) -> bool:
-        """Whether every open log is already that new, so that `wait` returns at once."""
+        """Whether every open log is already that new, so that `wait` returns at once.
+
+        The requests that one turn of the event loop serves had arrived when it began: the first check of the turn is for all.
+        """
+        loop = asyncio.get_running_loop()
+        if self._fresh_turn is loop:
+            return True
+        if not self._is_new_enough():
+            return False
+        self._fresh_turn = loop
+        loop.call_soon(self._end_turn)
+        return True
+
+    def _end_turn(self) -> None:
+        self._fresh_turn = None
+
+    def _is_new_enough(self) -> bool:
         stores = self._organizations.stores
         if stores.changed_elsewhere():
             self._moves += 1
