@@ -112,3 +112,12 @@ def test_tpch_returns_the_same_rows_with_and_without_headgate(
 
     with capsys.disabled():
         assert main(["--only", "tpch", "--scale", "1", "--scans", "3", "--first", first, "--last", last]) == 0
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_a_quick_run_measures_every_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--only", "share,end,arrow,upload,catalog"]) == 0
+
+    printed = capsys.readouterr().out
+    assert all(title in printed for title in ("parse, analyze, optimize, plan", "end", "arrow", "upload", "catalog"))

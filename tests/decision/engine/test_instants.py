@@ -85,6 +85,17 @@ def test_a_large_snapshot_is_read_bit_by_bit(monkeypatch: pytest.MonkeyPatch) ->
     assert instants.period_at(60.0) == Period(50.0, 100.0)
 
 
+def test_instants_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headgate.decision.engine.instants._MOST_PAST", 3)
+    instants = Instants(small.snapshot())
+    instants.add([assigned(OTHER, "viewer", RAW, ends=float(end)) for end in range(10, 60, 10)])
+
+    assert instants.period_at(25.0) == Period(20.0, 30.0)
+    assert instants.period_at(45.0) == Period(40.0, 50.0)
+    assert instants.period_at(25.0) == NO_PERIOD  # the clock was set back
+    assert instants.period_at(55.0) == Period(50.0, inf)
+
+
 def test_every_time_in_changes_and_facts_is_named_like_those_that_are_read() -> None:
     """A new kind of time must be added to `instants.py`."""
     records = [each for each in vars(changes).values() if isinstance(each, type) and is_dataclass(each)]

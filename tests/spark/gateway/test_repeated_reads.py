@@ -107,7 +107,7 @@ def test_a_read_that_a_change_overtakes_is_not_kept() -> None:
     assert asyncio.run(ask()) == b"3"
 
 
-def test_a_session_keeps_nothing_after_a_change_whose_end_is_unknown() -> None:
+def test_a_session_keeps_nothing_after_a_change_with_an_unknown_end() -> None:
     reads, driver = RepeatedReads(), _Driver()
     driver.fails = True
     with pytest.raises(ConnectionError):

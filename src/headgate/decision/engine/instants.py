@@ -12,6 +12,9 @@ from headgate.facts.snapshot import Snapshot
 _AT_ONCE: Final = 5_000
 """The number of facts that one call reads: the first calls about a large snapshot stay short."""
 
+_MOST_PAST: Final = 10_000
+"""The number of past instants that are remembered, in case that the clock is set back."""
+
 
 class Period(NamedTuple):
     """A time since <= now < until, in seconds since the epoch, at which no fact begins or ends."""
@@ -37,6 +40,8 @@ class Instants:
     def __init__(self, facts: Snapshot) -> None:
         self._unread: Iterator[float | None] | None = _list_times(facts)
         self._times: list[float] = []
+        self._oldest = -inf
+        """The first instant that is known; those before it were forgotten."""
 
     def add(self, changes: Iterable[Change]) -> None:
         """Add the instants of changes."""
@@ -49,6 +54,12 @@ class Instants:
             return NO_PERIOD
         times = self._times
         following = bisect_right(times, now)
+        if following > _MOST_PAST:
+            self._oldest = times[following - 1]
+            del times[: following - 1]
+            following = 1
+        if now < self._oldest:
+            return NO_PERIOD
         return Period(times[following - 1] if following else -inf, times[following] if following < len(times) else inf)
 
     def _has_read_all(self, unread: Iterator[float | None]) -> bool:

@@ -1,7 +1,7 @@
 """Responses that are kept for repeated requests, until a fact changes, begins or ends.
 
-Enforcement points repeat their questions. A response depends on the caller, the request, the snapshot, and the time only as far as
-facts begin and end.
+Enforcement points repeat their questions. A response depends on the caller, the request and the snapshot; it depends on the time
+only because facts begin and end.
 """
 
 from collections.abc import Hashable
