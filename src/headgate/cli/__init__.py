@@ -12,8 +12,8 @@ from headgate.cli.command_index import COMMANDS, find_modules
 from headgate.cli.deployment_url import describe_unreachable
 from headgate.cli.output import fail
 
-_COMPLETION = "_HEADGATE_COMPLETE"
-"""The variable with which a shell asks for completions, of any command."""
+_COMPLETION = "_headgate_complete".upper()
+"""The variable by which a shell asks Click for completions, of any command."""
 
 
 def main() -> None:
