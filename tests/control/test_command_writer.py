@@ -79,7 +79,12 @@ def _submit(
         control.submit(command, each if isinstance(each, Caller) else Caller(each), call or CommandMetadata())
         for command, each in commands
     ]
-    control.write_submitted()
+    return _write_all(control, results)
+
+
+def _write_all(control: Control, results: list[Future[WriteResult]]) -> list[Future[WriteResult]]:
+    while not all(each.done() for each in results):
+        control.write_submitted()
     return results
 
 
@@ -154,6 +159,60 @@ def test_a_group_that_cannot_be_written_has_no_effect() -> None:
     assert _submit(control, (GRANT, OWNER))[0].result().facts.revision == 2
 
 
+def test_an_entry_that_cannot_be_stored_fails_one_command_only() -> None:
+    class Choosy(_Recording):
+        @override
+        def append(self, expected: Head, *drafts: LogWrite) -> Head:
+            if any(draft.command != "elsewhere" and "bad" in str(draft.changes) for draft in drafts):
+                raise ValueError("it cannot be encoded")
+            return super().append(expected, *drafts)
+
+    store = Choosy()
+    store.write(*PEOPLE, *THINGS)
+    control = Control(store, FixedModels(MODELS), lambda: NOW)
+    bad = replace(GRANT, reason="bad")
+
+    results = _submit(
+        control,
+        (GRANT, OWNER),
+        (AssignRole(STRANGER, "viewer", RAW), MEMBER),
+        (bad, OWNER),
+        (GRANT, ADMIN),
+        (bad, ADMIN),
+    )
+
+    assert [type(each.exception()) for each in results] == [
+        type(None),
+        PermissionDeniedError,
+        ValueError,
+        type(None),
+        ValueError,
+    ]
+
+
+def test_a_group_becomes_smaller_as_long_as_it_loses_races() -> None:
+    store = _Racing()
+    store.write(*PEOPLE, *THINGS)
+    store.sizes.clear()
+    control = Control(store, FixedModels(MODELS), lambda: NOW)
+
+    results = _submit(control, *[(GRANT, OWNER)] * 8)
+
+    assert all(each.exception() is None for each in results)
+    assert store.sizes[0] <= 2
+
+
+class _Racing(_Recording):
+    """Another process writes before each transaction of more than two entries."""
+
+    @override
+    def append(self, expected: Head, *drafts: LogWrite) -> Head:
+        if len(drafts) > 2:
+            self.write(assigned(STRANGER, "member", ROOT))
+            self.sizes.pop()
+        return super().append(expected, *drafts)
+
+
 def test_a_refusal_that_rests_on_an_unwritten_change_is_not_reported() -> None:
     control, store = _controlled()
     control.execute(GRANT, Caller(OWNER))
@@ -173,8 +232,7 @@ def test_a_command_with_a_document_is_alone_in_its_transaction() -> None:
 
     grants = [(AssignRole(each, "viewer", RAW), Caller(OWNER)) for each in (MEMBER, OTHER, MEMBER, OTHER)]
     calls = [CommandMetadata(), CommandMetadata(keeps=put), CommandMetadata(keeps=put), CommandMetadata()]
-    results = [control.submit(*each, call) for each, call in zip(grants, calls, strict=True)]
-    control.write_submitted()
+    results = _write_all(control, [control.submit(*each, call) for each, call in zip(grants, calls, strict=True)])
 
     assert isinstance(results[2].exception(), DocumentConflictError)
     assert [each.exception() is None for each in results] == [True, True, False, True]
@@ -203,11 +261,8 @@ def test_an_unknown_error_of_a_command_reaches_its_caller_only() -> None:
 def test_a_group_has_a_maximum_size() -> None:
     control, store = _controlled()
 
-    results = _submit(control, *[(GRANT, OWNER)] * (MAX_GROUP + 1))
-    assert not results[-1].done()
-    control.write_submitted()
+    _submit(control, *[(GRANT, OWNER)] * (MAX_GROUP + 1))
 
-    assert results[-1].done()
     assert store.sizes == [MAX_GROUP, 1]
 
 

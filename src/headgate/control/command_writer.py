@@ -6,7 +6,7 @@ only, and no result is reported before everything that it was decided on is dura
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,12 +19,10 @@ from headgate.control.kernel.metadata import ChangedError, CommandMetadata, Comm
 from headgate.control.kernel.metrics import CommandCounts
 from headgate.control.kernel.ports import (
     Authorization,
-    DocumentConflictError,
     DocumentPut,
     LogWrite,
     PointerConflictError,
     RevisionConflictError,
-    RunConflictError,
     Store,
     StoreError,
 )
@@ -95,12 +93,17 @@ class CommandWriter:
         self._counts = counts
         self._lock = lock
         self._waiting = deque[_Submitted]()
+        self._most = MAX_GROUP
+        """The most commands in the next transaction."""
+        self._tries = 0
 
     def execute(self, command: Command, caller: Caller | None, call: CommandMetadata) -> WriteResult:
         """Decide a command and write it, together with those that wait. Raises what `Control.execute` raises."""
         result = self.submit(command, caller, call)
         while not result.done():
-            self.write_submitted()
+            with self._lock:
+                if not result.done():
+                    self._write_first()
         return result.result()
 
     def submit(self, command: Command, caller: Caller | None, call: CommandMetadata) -> Future[WriteResult]:
@@ -110,16 +113,9 @@ class CommandWriter:
         return submitted.result
 
     def write_submitted(self) -> None:
-        """Decide and write commands that wait, if another thread does not do it meanwhile."""
+        """Decide and write the commands that wait first, in one transaction. Raises no error of a command: its future does."""
         with self._lock:
-            group = deque(self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_GROUP)))
-            try:
-                self._write(group)
-            except BaseException as error:
-                for each in group:
-                    each.result.set_exception(error)
-                if not isinstance(error, Exception):
-                    raise
+            self._write_first()
 
     def decide(self, command: Command, view: CommandContext, call: CommandMetadata) -> CommandEffect:
         """Decide a command. Raises a `CommandError` if it is refused, or if a resource does not have the expected version."""
@@ -135,26 +131,20 @@ class CommandWriter:
             )
         return plan
 
-    def _write(self, group: deque[_Submitted]) -> None:
-        """Write the group, and remove from it every command whose result is known. Raises `StoreError`."""
-        tries = 0
-        while group:
-            before = self._follower.followed.head
-            decided = self._decide_first(group)
-            if self._append(decided):
-                tries = 0
-                for each in decided:
-                    group.popleft()
-                    self._report(each)
-                continue
-            tries = tries + 1 if self._follower.followed.head == before else 0
-            if tries == _TRIES:
-                raise StoreError(
-                    f"the log `{self._follower.name}` accepts no entry after its newest revision {before.revision}; nothing was "
-                    "written; run `headgate log verify`, and restore a backup if it fails"
-                )
+    def _write_first(self) -> None:
+        """Write the commands that wait first, as many as can share a transaction. The others wait on."""
+        group = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
+        decided = list[_Decided]()
+        try:
+            decided = self._append(self._decide_first(group))
+        except Exception as error:  # noqa: BLE001 (it is the result of each command)
+            decided = [_Decided(each, error) for each in group]
+        finally:
+            self._waiting.extendleft(reversed(group[len(decided) :]))
+        for each in decided:
+            self._report(each)
 
-    def _decide_first(self, group: deque[_Submitted]) -> list[_Decided]:
+    def _decide_first(self, group: Sequence[_Submitted]) -> list[_Decided]:
         """Decide the first commands of a group, as many as can share a transaction.
 
         A command that writes documents, pointers or runs is alone in its transaction: it may fail by a conflict, and the
@@ -172,23 +162,43 @@ class CommandWriter:
                 break
         return decided
 
-    def _append(self, decided: list[_Decided]) -> bool:
-        """Write the drafts; return False, after a catch-up, if the log has another head meanwhile."""
+    def _append(self, decided: list[_Decided]) -> list[_Decided]:
+        """Write the drafts, and return the commands with their final outcomes: none of them if all must be decided again."""
         drafts = [each.outcome for each in decided if isinstance(each.outcome, _Drafted)]
-        if not drafts:
-            return True
         try:
-            self._follower.append([each.draft for each in drafts], drafts[-1].engine)
+            if drafts:
+                self._follower.append([each.draft for each in drafts], drafts[-1].engine)
         except RevisionConflictError:
-            self._counts.conflicts += 1
-            self._follower.catch_up()
-            return False
-        except (PointerConflictError, DocumentConflictError, RunConflictError) as error:
-            # Only a draft that is alone in its transaction writes what can be in conflict, and it was decided last.
-            decided[-1] = _Decided(decided[-1].submitted, _build_conflict(error))
-        else:
-            self._counts.appends += len(drafts)
-        return True
+            return self._catch_up(decided)
+        except Exception as error:  # noqa: BLE001 (it is the result of one command)
+            if len(drafts) > 1:
+                self._most = 1  # one by one: the error may be of one of them only
+                return []
+            # The commands after the draft were decided on what was not written: they wait on.
+            failed = next(number for number, each in enumerate(decided) if isinstance(each.outcome, _Drafted))
+            return [*decided[:failed], _Decided(decided[failed].submitted, _build_conflict(error))]
+        self._counts.appends += len(drafts)
+        self._most, self._tries = min(2 * self._most, MAX_GROUP), 0
+        return decided
+
+    def _catch_up(self, decided: list[_Decided]) -> list[_Decided]:
+        """Read what another process has written. Return no command, so that all are decided again.
+
+        If the store refuses entries again and again although there is no other one, return all commands with an error.
+        """
+        before = self._follower.followed.head
+        self._counts.conflicts += 1
+        self._most = max(self._most // 2, 1)  # a small group is faster, and wins a race sooner
+        self._follower.catch_up()
+        self._tries = self._tries + 1 if self._follower.followed.head == before else 0
+        if self._tries < _TRIES:
+            return []
+        self._tries = 0
+        error = StoreError(
+            f"the log `{self._follower.name}` accepts no entry after its newest revision {before.revision}; nothing was "
+            "written; run `headgate log verify`, and restore a backup if it fails"
+        )
+        return [_Decided(each.submitted, error) for each in decided]
 
     def _report(self, decided: _Decided) -> None:
         result, outcome = decided.submitted.result, decided.outcome

@@ -161,7 +161,9 @@ class Control:
         """Decide a command and write nothing."""
         view = replace(self.view(caller), is_preview=True)
         with self._counted():
-            return self._writer.decide(command, view, call)
+            plan = self._writer.decide(command, view, call)
+        self.counts.allowed += len(plan.decisions)
+        return plan
 
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""

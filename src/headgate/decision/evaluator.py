@@ -51,6 +51,10 @@ class Answers(Protocol):
         """Return a period that includes a time, and in which every decision on these facts stays the same; or `NO_PERIOD`."""
         ...
 
+    def add_instants(self, changes: Iterable[Change]) -> None:
+        """Add the instants of changes that were written, which `period_at` has to know."""
+        ...
+
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Answers":
         """Return the evaluator for the snapshot after these changes."""
         ...
@@ -87,6 +91,9 @@ class Reference:
     def period_at(self, now: float) -> Period:  # noqa: ARG002 (the engine needs it)
         """Return `NO_PERIOD`: the reference keeps no answers."""
         return NO_PERIOD
+
+    def add_instants(self, changes: Iterable[Change]) -> None:
+        """Do nothing: the reference states no period."""
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Reference":  # noqa: ARG002 (the engine needs it)
         """Return the reference for other facts."""

@@ -91,7 +91,8 @@ def in_memory() -> DatabaseBackend:
     engine = create_engine(
         "sqlite://", hide_parameters=True, poolclass=StaticPool, connect_args={"check_same_thread": False}
     )
-    return replace(_backend(engine, lambda: lock), moved=_has_changed_elsewhere)
+    # A read must not commit a transaction of the same thread, which has the same connection: it begins one of its own, which fails.
+    return replace(_backend(engine, lambda: lock), moved=_has_changed_elsewhere, read={})
 
 
 def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) -> DatabaseBackend:

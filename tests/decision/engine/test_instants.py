@@ -40,6 +40,7 @@ def test_a_period_ends_where_a_fact_begins_or_ends(dated: tuple[Change, ...]) ->
     loaded = Engine(MODELS, small.snapshot(*dated))
     before = Engine(MODELS, small.snapshot())
     changed = before.advance(dated, fold(before.facts, dated, 2))
+    changed.add_instants(dated)
 
     for engine in (loaded, changed):
         assert engine.period_at(99.0).until == 100.0
@@ -48,6 +49,15 @@ def test_a_period_ends_where_a_fact_begins_or_ends(dated: tuple[Change, ...]) ->
 
 def test_a_snapshot_without_dates_has_one_period() -> None:
     assert Engine(MODELS, small.snapshot()).period_at(5.0) == Period(-inf, inf)
+
+
+def test_changes_that_are_only_considered_add_no_instant() -> None:
+    engine = Engine(MODELS, small.snapshot())
+    dated = DATED[0]
+
+    engine.advance(dated, fold(engine.facts, dated, 2))
+
+    assert engine.period_at(5.0) == Period(-inf, inf)
 
 
 def test_an_instant_of_a_removed_fact_only_shortens_the_period() -> None:

@@ -61,7 +61,7 @@ def test_kept_responses_do_not_keep_an_old_engine_alive() -> None:
 
 
 def test_kept_responses_have_a_maximum_size() -> None:
-    engine, kept = _engine(), KeptResponses(most=25)
+    engine, kept = _engine(), KeptResponses(most=5_000)
 
     for number in range(3):
         kept.keep(ACME, engine, number, 8, 50.0, ANSWER)

@@ -128,6 +128,9 @@ def test_a_session_keeps_nothing_after_a_change_with_an_unknown_end() -> None:
         "EXECUTE IMMEDIATE 'S' || 'ET x = 1'",
         "SET/**/x=1",
         "SET`x`=1",
+        "\u017fET x = 1",
+        "EXECUTE \u0131MMEDIATE 'x'",
+        "SELECT 1 --" + "x" * 100_000,
     ],
 )
 def test_a_session_keeps_nothing_after_a_statement_that_may_change_a_setting(text: str) -> None:

@@ -92,6 +92,23 @@ def test_new_progress_is_sent_at_once_and_the_same_progress_only_with_what_follo
     assert [each is not None for each in sent] == [False, True, False, True, False]
     assert RESPONSE.FromString(sent[1] or b"").execution_progress.stages[0].num_tasks == 1
     assert end.WhichOneof("response_type") == "arrow_batch"
+    third = RESPONSE.FromString(sent[3] or b"").execution_progress
+    assert [(stage.stage_id, stage.num_tasks) for stage in third.stages] == [(1, 2)]  # nothing of the former report
+
+
+def test_metrics_beside_a_repeated_progress_report_are_kept() -> None:
+    joiner = ResponseJoiner()
+
+    assert joiner.join(_build(metrics=METRICS, execution_progress={})) is None
+    joined = RESPONSE.FromString(joiner.join(_build(execution_progress={"stages": [{"stage_id": 1}]})) or b"")
+
+    assert joined.HasField("metrics")
+    assert len(joined.execution_progress.stages) == 1
+
+
+def test_a_damaged_progress_report_is_refused() -> None:
+    with pytest.raises(DriverAnswerError):
+        ResponseJoiner().join(b"\x92\x01\x02\x0a\x7f")
 
 
 def test_details_at_the_end_of_a_stream_are_not_lost() -> None:

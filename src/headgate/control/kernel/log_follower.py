@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from headgate.control.kernel.model_source import ModelSource
@@ -96,6 +97,7 @@ class LogFollower:
         Raises the errors of `Store.append`; then nothing is written.
         """
         head = self._store.append(self._known.head, *drafts)
+        engine.add_instants(chain.from_iterable(draft.changes for draft in drafts))
         self._known = replace(self._known, engine=engine, head=head)
 
     def catch_up(self) -> None:
@@ -121,6 +123,7 @@ class LogFollower:
 
     def _advance(self, changes: Sequence[Change], head: Head) -> None:
         engine = self.advance(self._known.engine, changes, head.revision)
+        engine.add_instants(changes)
         self._known = replace(self._known, engine=engine, head=head)
 
     def _reopen(self) -> None:

@@ -69,7 +69,7 @@ def resource_version(facts: Snapshot, store: Documents, resource: ResourceId, ma
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=100_000)
 def _hash_assignments(subject: SubjectId, keys: Keys) -> int:
     """Return a number for the assignments of a subject; the sum of those of all subjects does not depend on their order.
 

@@ -111,9 +111,12 @@ class Engine:
         """Return a period that includes a time, and in which every decision on these facts stays the same; or `NO_PERIOD`."""
         return self._instants.period_at(now)
 
+    def add_instants(self, changes: Iterable[Change]) -> None:
+        """Add the instants of changes that were written, which `period_at` has to know."""
+        self._instants.add(changes)
+
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Engine":
         """Return the engine for the facts after these changes. It takes over all results that they do not invalidate."""
-        changes = tuple(changes)
         touched = Invalidation(self._compiled, self.facts, facts, changes)
         if touched.everything:
             return self.with_facts(facts)
@@ -121,7 +124,6 @@ class Engine:
         if facts.resources is not self.facts.resources:
             grounds, contents = grounds.advance(facts, touched), contents.advance(facts, touched)
         holders, rolls = self._holders.advance(facts, grounds, touched), self._rolls.advance(facts, grounds, touched)
-        self._instants.add(changes)
         return Engine(
             self.models, facts, EngineCaches(self._compiled, grounds, holders, contents, rolls, self._instants)
         )

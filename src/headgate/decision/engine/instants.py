@@ -34,7 +34,8 @@ NO_PERIOD: Final = Period(inf, -inf)
 class Instants:
     """The instants of a snapshot and of those after it. Some may be of facts that were changed or removed meanwhile.
 
-    The snapshot is read bit by bit. The engines of all later snapshots share the object: each adds the instants of its changes.
+    The snapshot is read bit by bit. The engines of all later snapshots share the object. The instants of changes are
+    added when they are written: changes that are only considered, as in a dry run, add none.
     """
 
     def __init__(self, facts: Snapshot) -> None:
@@ -65,9 +66,8 @@ class Instants:
     def _has_read_all(self, unread: Iterator[float | None]) -> bool:
         """Read some more facts; return whether all are read."""
         part = list(islice(unread, _AT_ONCE))
-        for each in part:
-            if each is not None:
-                insort(self._times, each)
+        self._times.extend(each for each in part if each is not None)
+        self._times.sort()
         if len(part) == _AT_ONCE:
             return False
         self._unread = None

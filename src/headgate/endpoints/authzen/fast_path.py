@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organization
-from headgate.endpoints.authzen.endpoints import ENDPOINTS, Endpoint, Response, respond
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, JSON, Endpoint, Response, respond
 from headgate.endpoints.authzen.kept_responses import KeptResponses
 from headgate.endpoints.authzen.routes import is_slow, record_decisions
 from headgate.endpoints.common.context import AppState
@@ -16,6 +16,7 @@ from headgate.facts.caller import Caller
 TARGETS = {each.path.encode(): each for each in ENDPOINTS if not each.long}
 """The endpoints with a fast path, by target."""
 _OK = 200
+_JSON = JSON.encode()
 
 
 class AuthZenFastPath:
@@ -56,15 +57,20 @@ class AuthZenFastPath:
         self, endpoint: Endpoint, content_type: bytes, body: bytes, organization: Organization, caller: Caller
     ) -> Response | None:
         """Return the response, None if it would take long."""
-        control, request = organization.control, (endpoint.path, content_type, body, caller)
-        answers, now = control.answers, control.now
-        kept = self._kept.find(organization.id, answers, request, now)
+        control, request = organization.control, (endpoint.path, body, caller)
+        answers, now, is_usual = control.answers, control.now, content_type == _JSON
+        kept = self._kept.find(organization.id, answers, request, now) if is_usual else None
         if kept is not None:
             return kept
         if is_slow(endpoint, body):
             return None
         answer = respond(endpoint, content_type.decode("latin-1"), body, organization, caller)
         # Not kept if the facts or the period have changed while it was computed.
-        if answer.status == _OK and control.answers is answers and answers.period_at(control.now).includes(now):
+        if (
+            is_usual
+            and answer.status == _OK
+            and control.answers is answers
+            and answers.period_at(control.now).includes(now)
+        ):
             self._kept.keep(organization.id, answers, request, len(body), now, answer)
         return answer

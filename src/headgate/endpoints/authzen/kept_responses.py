@@ -13,8 +13,10 @@ from headgate.decision.evaluator import Answers
 from headgate.endpoints.authzen.endpoints import Response
 from headgate.facts.ids import ResourceId
 
-MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 32 * 1024 * 1024
 """The limit of bytes of the requests and responses that are kept."""
+_OBJECTS: Final = 2_000
+"""The bytes of the objects of one kept response, besides the texts of request and response."""
 
 
 class _Kept(NamedTuple):
@@ -54,10 +56,11 @@ class KeptResponses:
         period = answers.period_at(now)
         if not period.includes(now):
             return
-        self._bytes += size + len(response.body)
+        taken = size + len(response.body) + _OBJECTS
+        self._bytes += taken
         if self._bytes > self._most:
             self._of.clear()
-            self._bytes = size + len(response.body)
+            self._bytes = taken
         there = self._of.get(organization)
         if there is None or there.answers() is not answers:
             there = self._of[organization] = _OnAnswers(ref(answers), {})

@@ -16,7 +16,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from typing_extensions import override
 
-from headgate.control.command_writer import WriteResult
+from headgate.control.command_writer import MAX_GROUP, WriteResult
 from headgate.control.control import Control
 from headgate.control.kernel.command import Command
 from headgate.control.kernel.metadata import CommandMetadata
@@ -156,7 +156,8 @@ class WriteQueues:
         waiting: Sequence[_Waiting] = ()
         try:
             while key in self._waiting:
-                waiting, self._waiting[key] = self._waiting[key], deque()
+                there = self._waiting[key]
+                waiting = [there.popleft() for _ in range(min(len(there), MAX_GROUP))]
                 outcomes = await anyio.to_thread.run_sync(_write_together, control, waiting)
                 # Before the responses: this task may not run again after them.
                 if not self._waiting[key]:

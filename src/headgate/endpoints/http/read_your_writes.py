@@ -19,7 +19,7 @@ class FreshnessBarrier:
         self._next: asyncio.Task[None] | None = None
         self._moves = 0
         self._known = 0
-        self._fresh_turn: asyncio.AbstractEventLoop | None = None
+        self._fresh_loop: asyncio.AbstractEventLoop | None = None
         """The event loop in whose present turn the logs were new enough."""
 
     async def wait(self) -> None:
@@ -33,19 +33,20 @@ class FreshnessBarrier:
     def is_here(self) -> bool:
         """Whether every open log is already that new, so that `wait` returns at once.
 
-        The requests that one turn of the event loop serves had arrived when it began: the first check of the turn is for all.
+        The first check of a turn of the event loop is for all requests that the turn serves: each of them, or its first byte, had
+        arrived when the turn began, so that none of them was sent after a write that the check does not see.
         """
         loop = asyncio.get_running_loop()
-        if self._fresh_turn is loop:
+        if self._fresh_loop is loop:
             return True
         if not self._is_new_enough():
             return False
-        self._fresh_turn = loop
+        self._fresh_loop = loop
         loop.call_soon(self._end_turn)
         return True
 
     def _end_turn(self) -> None:
-        self._fresh_turn = None
+        self._fresh_loop = None
 
     def _is_new_enough(self) -> bool:
         stores = self._organizations.stores

@@ -117,6 +117,7 @@ class Relay:
             if joined is not None:
                 await write(joined)
         if rest := joiner.take_rest():
+            self._require_watched()
             await write(rest)
 
     def _note_loss(self, operation: Operation, error: GatewayError | None) -> None:

@@ -7,8 +7,13 @@ from typing import Any, Final
 _READ_WITH_EVERY_RESULT: Final = frozenset({"spark.sql.execution.pyspark.binaryAsBytes"})
 """The settings that PySpark reads with every result. They say how the client shows rows, and decide nothing."""
 _READS: Final = ("get", "get_with_default")
-_MAY_SET: Final = re.compile(rb"reset|immediate|set(?![a-z0-9_])", re.IGNORECASE)
-"""Bytes of every statement that changes a setting. `EXECUTE IMMEDIATE` composes the text of its statement."""
+_MAY_SET: Final = re.compile(rb"reset|immediate|set(?![a-z0-9_])|\xc5\xbf|\xc4\xb1", re.IGNORECASE)
+"""Bytes of every statement that changes a setting. `EXECUTE IMMEDIATE` composes the text of its statement.
+
+Spark's parser also reads two other letters as S and I.
+"""
+_SEARCHED: Final = 64 * 1024
+"""The bytes of the largest statement that is searched; a larger one may change a setting."""
 
 
 class RepeatedReads:
@@ -41,7 +46,7 @@ class RepeatedReads:
 
     def note_statement(self, statement: bytes) -> None:
         """Keep nothing from now on, if a statement with these bytes may change a setting."""
-        if not self._may_change and _MAY_SET.search(statement):
+        if not self._may_change and (len(statement) > _SEARCHED or _MAY_SET.search(statement)):
             self._may_change = True
             self._forget()
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.response_limits import parse_answer
 
 MAX_FIELDS: Final = 1_000
 """The limit of fields of a response."""
@@ -26,8 +27,8 @@ _MAX_DETAILS: Final = 64 * 1024
 class ResponseJoiner:
     """Joins the responses of one operation.
 
-    A schema and metrics wait for the next response, because a client accepts them with any result. So does a progress report that
-    reports nothing new, which the next result replaces.
+    A schema and metrics wait for the next response, because a client accepts them with any result. A progress report that reports
+    nothing new is left out.
     """
 
     def __init__(self) -> None:
@@ -36,27 +37,36 @@ class ResponseJoiner:
 
     def join(self, response: bytes) -> bytes | None:
         """Return the bytes to send, None to wait for the next response. Raises `DriverAnswerError`."""
-        # The bytes of two messages are those of one message with the fields of both, and the last of two results.
-        joined = self._waiting + response
-        self._waiting = joined if self._may_wait(response) and len(joined) <= _MAX_DETAILS else b""
-        return None if self._waiting else joined
+        details = self._select_details(response)
+        # The bytes of two messages are those of one message with the fields of both.
+        if details is None or len(self._waiting) + len(details) > _MAX_DETAILS:
+            return self.take_rest() + response
+        self._waiting += details
+        return None
 
     def take_rest(self) -> bytes:
         """Return the bytes that wait, after the last response."""
         rest, self._waiting = self._waiting, b""
         return rest
 
-    def _may_wait(self, response: bytes) -> bool:
+    def _select_details(self, response: bytes) -> bytes | None:
+        """Return the part of a response that may wait; None if it must be sent at once."""
         if len(response) > _MAX_DETAILS:
-            return False
+            return None
         numbers = read_field_numbers(response) - _IDS
         if not numbers or not numbers <= _DETAILS:
-            return False
-        return _PROGRESS not in numbers or not self._is_new(base.ExecutePlanResponse.FromString(response))
+            return None
+        return self._leave_out_progress(response) if _PROGRESS in numbers else response
 
-    def _is_new(self, response: base.ExecutePlanResponse) -> bool:
-        before, self._progress = self._progress, response.execution_progress
-        return before != self._progress
+    def _leave_out_progress(self, response: bytes) -> bytes | None:
+        """Return a response without its progress report; None if the report is new."""
+        parsed = parse_answer(base.ExecutePlanResponse, response)
+        before, self._progress = self._progress, base.ExecutePlanResponse.ExecutionProgress()
+        self._progress.CopyFrom(parsed.execution_progress)
+        if before != self._progress:
+            return None
+        parsed.ClearField("execution_progress")
+        return bytes(parsed.SerializeToString())
 
 
 def read_field_numbers(response: bytes) -> frozenset[int]:

@@ -3,6 +3,8 @@
 from collections.abc import Sized
 from typing import Any, Final
 
+from google.protobuf.message import DecodeError
+
 from headgate.spark.gateway.errors import DriverAnswerError
 
 LARGEST_ANSWER: Final = 16 * 1024 * 1024
@@ -12,10 +14,13 @@ LARGEST_LISTING: Final = 1024 * 1024
 
 
 def parse_answer(kind: Any, answer: bytes, most: int = LARGEST_ANSWER) -> Any:
-    """Return a response parsed as a message of `kind`. Raises `DriverAnswerError` for more than `most` bytes."""
+    """Return a response parsed as a message of `kind`. Raises `DriverAnswerError` for more than `most` bytes or others."""
     if len(answer) > most:
         raise DriverAnswerError
-    return kind.FromString(answer)
+    try:
+        return kind.FromString(answer)
+    except DecodeError:
+        raise DriverAnswerError from None
 
 
 def require_few_parts(parts: Sized, most: int) -> None:

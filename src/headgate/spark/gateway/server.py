@@ -198,10 +198,8 @@ class Gateway:
                     if binding.checkpoints.admit(admitted.request, admitted.references.named)
                     else None
                 )
-                operation, request = (
-                    await self._operation(rpc, call, admitted, binding),
-                    admitted.request.SerializeToString(),
-                )
+                operation = await self._operation(rpc, call, admitted, binding)
+                request = admitted.request.SerializeToString()
                 binding.reads.note_statement(request)
                 await self._relay.carry(rpc, request, operation, answering.write, note)
 
@@ -266,6 +264,8 @@ class Gateway:
             binding = self._bindings.find(admitted.key, call.backend)
         if rpc is REATTACH_EXECUTE and not binding.handle:
             raise NoSessionError
+        if admitted.references.unseen or admitted.references.probes:
+            binding.reads.note_statement(admitted.request.SerializeToString())
         for query in admitted.references.unseen:
             await self._calls.send(ANALYZE_PLAN, call, binding, analysis_of(admitted.key, query))
         for statement in admitted.references.probes:

@@ -27,7 +27,7 @@ from headgate.facts.snapshot import NOTHING_HELD, Assignment
 
 router = ApiRouter(tags=["assignments"], route_class=PlainWriteRoute)
 
-JSON = "application/json"
+_JSON = "application/json"
 _MOST = 100
 """The maximum number of assignments in one command."""
 
@@ -112,7 +112,7 @@ def list_assignments(
 
 
 async def _read_new_assignment(request: Request) -> BuildPlainWrite | None:
-    if request.scope["query_string"] or request.headers.get("content-type") != JSON:
+    if request.scope["query_string"] or request.headers.get("content-type") != _JSON:
         return None
     try:
         body = AssignmentCreate.model_validate_json(await request.body())
