@@ -86,22 +86,16 @@ def _guarded(settings: DriverSettings, decisions: _Decisions) -> Iterator[SparkS
 @contextmanager
 def _decisions(folder: Path) -> Iterator[_Decisions]:
     """Start the deciding process, and create the tables as its resources."""
-    process = subprocess.Popen(
-        (sys.executable, "-m", "bench.guard_stack.deciding", str(folder)),
-        cwd=_ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        said = json.loads((process.stdout and process.stdout.readline()) or "{}")
-        if not said:
-            raise RuntimeError("the process that decides did not start")
-        _name_tables(f"http://127.0.0.1:{said['port']}/api/v1", said["token"])
-        yield _Decisions(process, said["port"], said["handle"])
-    finally:
-        process.terminate()
-        process.wait()
+    command = (sys.executable, "-m", "bench.guard_stack.deciding", str(folder))
+    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            said = json.loads((process.stdout and process.stdout.readline()) or "{}")
+            if not said:
+                raise RuntimeError("the process that decides did not start")
+            _name_tables(f"http://127.0.0.1:{said['port']}/api/v1", said["token"])
+            yield _Decisions(process, said["port"], said["handle"])
+        finally:
+            process.terminate()
 
 
 def _name_tables(url: str, token: str) -> None:
