@@ -1,4 +1,7 @@
-"""Garbage collection of a server: most of its objects live as long as it does, so the collector should not examine them."""
+"""Garbage collection of a server's process: most objects live as long as the server, so the collector should not examine them.
+
+A server inside another program leaves the collector as it is.
+"""
 
 import gc
 from typing import Final

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.garbage_collection import exempt_loaded_objects
 from headgate.app.http.application import http_application
 from headgate.app.http.middleware import ServedApp, build_front
 from headgate.app.http.server import HttpServer, listen
@@ -99,7 +98,6 @@ class Server:
         """Serve until `stop` is called. Raises `ServerError` or the driver's error if Spark cannot be started."""
         front = self._front()
         housekeeping = Housekeeping(self.deployment)
-        exempt_loaded_objects()
         serving = asyncio.create_task(self._listening.serve(front))
         spark = asyncio.create_task(self._start_spark(ready))
         announcing = asyncio.create_task(self._announce())

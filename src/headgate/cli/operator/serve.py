@@ -60,6 +60,7 @@ def setup(
 
 def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = None) -> None:
     """Run the server: HTTP API, Iceberg REST and Spark Connect."""
+    from headgate.app.garbage_collection import exempt_loaded_objects
     from headgate.app.logs import log_to
     from headgate.app.server import Server
 
@@ -68,6 +69,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
     _allow_open_files(settings.limits.connections)
     server = _or_exit(lambda: Server(settings, say))
     say(f"the data is in {settings.folder}, the owner's token in {settings.owner_token}")
+    exempt_loaded_objects()
     _or_exit(lambda: _run(server))
 
 
