@@ -106,6 +106,27 @@ def test_metrics_beside_a_repeated_progress_report_are_kept() -> None:
     assert len(joined.execution_progress.stages) == 1
 
 
+def test_repeated_progress_reports_add_nothing_to_the_next_response() -> None:
+    joiner = ResponseJoiner()
+    for _ in range(3):
+        assert joiner.join(_build(execution_progress={})) is None
+
+    assert joiner.join(_build(arrow_batch=BATCH)) == _build(arrow_batch=BATCH)
+
+
+def test_a_response_is_sent_at_once_if_nothing_was_sent_for_some_seconds() -> None:
+    now = [100.0]
+    joiner = ResponseJoiner(lambda: now[0])
+    report = _build(execution_progress={})
+    sent = list[bool]()
+
+    for _ in range(6):
+        sent.append(joiner.join(report) is not None)
+        now[0] += 2.0
+
+    assert sent == [False, False, False, True, False, False]
+
+
 def test_a_damaged_progress_report_is_refused() -> None:
     with pytest.raises(DriverAnswerError):
         ResponseJoiner().join(b"\x92\x01\x02\x0a\x7f")

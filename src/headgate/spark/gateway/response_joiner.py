@@ -1,5 +1,7 @@
 """Joining of responses: a client confirms each one by a call, so the driver's small ones are sent with the result after them."""
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from headgate.spark.gateway.errors import DriverAnswerError
@@ -22,24 +24,31 @@ _IDS: Final = frozenset(
 )
 _MAX_DETAILS: Final = 64 * 1024
 """The limit of bytes of details that wait for the result after them."""
+_QUIET_SECONDS: Final = 5.0
+"""Seconds after which the next response is sent at once, whatever it has. Spark reports progress every two seconds."""
 
 
 class ResponseJoiner:
     """Joins the responses of one operation.
 
     A schema and metrics wait for the next response, because a client accepts them with any result. A progress report that reports
-    nothing new is left out.
+    nothing new is left out, unless nothing was sent for some seconds: reports show a client, and the servers in between, that a
+    long statement is alive.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._sent_at = clock()
         self._waiting = b""
         self._progress = base.ExecutePlanResponse.ExecutionProgress()
 
     def join(self, response: bytes) -> bytes | None:
         """Return the bytes to send, None to wait for the next response. Raises `DriverAnswerError`."""
         details = self._select_details(response)
-        # The bytes of two messages are those of one message with the fields of both.
-        if details is None or len(self._waiting) + len(details) > _MAX_DETAILS:
+        is_late = self._clock() >= self._sent_at + _QUIET_SECONDS
+        if details is None or is_late or len(self._waiting) + len(details) > _MAX_DETAILS:
+            self._sent_at = self._clock()
+            # The bytes of two messages are those of one message with the fields of both.
             return self.take_rest() + response
         self._waiting += details
         return None
@@ -66,7 +75,8 @@ class ResponseJoiner:
         if before != self._progress:
             return None
         parsed.ClearField("execution_progress")
-        return bytes(parsed.SerializeToString())
+        rest = bytes(parsed.SerializeToString())
+        return rest if read_field_numbers(rest) - _IDS else b""
 
 
 def read_field_numbers(response: bytes) -> frozenset[int]:
