@@ -83,7 +83,8 @@ async def _serve(server: uvicorn.Server) -> None:
 
 def config(deployment: Deployment, sparks: SparkRegistry) -> uvicorn.Config:
     """Return the configuration of the endpoints as in `headgate serve`, on a free port and without Spark."""
-    app = http_application(deployment, FreshnessBarrier(deployment.organizations), sparks, NoSpark(), NoSpark(), dict)
+    freshness = FreshnessBarrier(deployment.organizations, shares_checks=True)
+    app = http_application(deployment, freshness, sparks, NoSpark(), NoSpark(), dict)
     front = build_front(app, deployment, sparks.caller)
     exempt_loaded_objects()
     return uvicorn.Config(

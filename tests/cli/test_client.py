@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from headgate.cli.client import api_path, needs_certificates, stored_credential
+from headgate.cli.client import api_path, may_use_tls, stored_credential
 from headgate.cli.errors import ApiError
 
 
@@ -58,4 +58,4 @@ def test_certificates_are_loaded_for_every_request_that_may_use_tls(
     for name, value in proxies.items():
         monkeypatch.setenv(name, value)
 
-    assert needs_certificates(url) is needed
+    assert may_use_tls(url) is needed

@@ -20,7 +20,6 @@ from headgate.control.kernel.ports import (
     DocumentPut,
     Head,
     LogWrite,
-    RevisionConflictError,
     StoreError,
 )
 from headgate.control.models.library import FixedModels
@@ -41,7 +40,7 @@ from tests.fakes.small_organization import (
     THINGS,
     assigned,
 )
-from tests.fakes.store import FakeStore
+from tests.fakes.store import FakeStore, StuckStore
 
 Outcome = str | int
 GRANT = AssignRole(MEMBER, "viewer", RAW)
@@ -267,14 +266,7 @@ def test_a_group_has_a_maximum_size() -> None:
 
 
 def test_a_store_that_refuses_every_entry_ends_each_command_with_an_error() -> None:
-    class Stuck(_Recording):
-        @override
-        def append(self, expected: Head, *drafts: LogWrite) -> Head:
-            if drafts[0].command == "elsewhere":
-                return super().append(expected, *drafts)
-            raise RevisionConflictError
-
-    store = Stuck()
+    store = StuckStore()
     store.write(*PEOPLE, *THINGS)
     results = _submit(Control(store, FixedModels(MODELS), lambda: NOW), (GRANT, OWNER), (GRANT, OWNER))
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from typing_extensions import override
+
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import (
     Checkpoint,
@@ -24,6 +26,9 @@ from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow, Run
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.changes import Change, ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
+
+ELSEWHERE = "elsewhere"
+"""The command of an entry that another process writes."""
 
 
 class FakeStore:
@@ -101,7 +106,7 @@ class FakeStore:
 
     def write(self, *changes: Change) -> None:
         """Append the changes of another process."""
-        self.append(self.head(), LogWrite(0.0, None, "elsewhere", changes))
+        self.append(self.head(), LogWrite(0.0, None, ELSEWHERE, changes))
 
     def pointer(self, table: ResourceId) -> Pointer | None:
         return self.at.get(table)
@@ -176,6 +181,16 @@ class FakeStore:
     def _require(self, put: RunUpdate) -> None:
         if _moment(self.queue.get(put.row.run)) != _moment(put.expected):
             raise RunConflictError
+
+
+class StuckStore(FakeStore):
+    """Refuses every entry except those of another process, as if its revision was always taken."""
+
+    @override
+    def append(self, expected: Head, *drafts: LogWrite) -> Head:
+        if drafts[0].command == ELSEWHERE:
+            return super().append(expected, *drafts)
+        raise RevisionConflictError
 
 
 class FakeStores:

@@ -21,7 +21,7 @@ REVIEWED = {
     "control/kernel/supervision.py BackgroundThread.__init__ Thread": "the supervisor",
     "control/kernel/supervision.py BackgroundTask.__init__ create_task": "the supervisor",
     "control/kernel/supervision.py BackgroundTask._supervise ensure_future": "the supervisor",
-    "endpoints/common/plain_writes.py WriteQueues.write create_task": "the requests that wait get its error",
+    "endpoints/common/write_queues.py WriteQueues.write create_task": "the requests that wait get its error",
     "endpoints/api/sql/sql.py _wait_until_ended create_task": OF_REQUEST,
     "endpoints/api/sql/sql.py _stream_rows create_task": OF_REQUEST,
     "endpoints/api/sql/sql.py _stream_rows run_in_executor": AWAITED,

@@ -54,7 +54,7 @@ class Server:
         except BaseException:
             self._listening.close()
             raise
-        self._freshness = FreshnessBarrier(self.deployment.organizations)
+        self._freshness = FreshnessBarrier(self.deployment.organizations, shares_checks=not settings.tls)
         self._side = SparkService(self.deployment, self._freshness, say)
         self._statements = _Statements(self._spark_port, self._side.sparks.result_privileges.register)
         self._stop = asyncio.Event()

@@ -201,7 +201,7 @@ def _called(
     answer = httpx.request(
         method,
         url,
-        verify=needs_certificates(url),
+        verify=may_use_tls(url),
         json=body,
         params={key: value for key, value in query.items() if value is not None},
         headers={"authorization": f"Bearer {require_token()}", **(headers or {})},
@@ -212,8 +212,8 @@ def _called(
     return answer
 
 
-def needs_certificates(url: str) -> bool:
-    """Return whether a request to the URL may use TLS: loading the certificates takes a tenth of the time of a command."""
+def may_use_tls(url: str) -> bool:
+    """Return whether a request to the URL may use TLS; for any other one, a command does not load the certificates, which is slow."""
     return not url.startswith("http:") or bool(getproxies())
 
 

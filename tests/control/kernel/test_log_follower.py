@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from typing_extensions import override
 
 from headgate.control import control as controls
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.control import Control
 from headgate.control.identity.directory import Directory
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.ports import DocumentPut, Head, LogEntry, LogWrite, RevisionConflictError, StoreError
+from headgate.control.kernel.ports import DocumentPut, LogEntry, LogWrite, StoreError
 from headgate.control.kernel.replay import ForkError
 from headgate.control.models.library import FixedModels, ModelLibrary
 from headgate.control.models.shipped_models import shipped_model
@@ -37,7 +36,7 @@ from tests.fakes.small_organization import (
     assigned,
     controlled,
 )
-from tests.fakes.store import FakeStore, FakeStores
+from tests.fakes.store import FakeStore, FakeStores, StuckStore
 
 SEES = Question(Caller(MEMBER), "table.select", FLIGHTS)
 LATER = NOW + 61.0
@@ -233,14 +232,7 @@ def _unusable(after: int = 0) -> Iterator[LogEntry]:
 
 
 def test_a_write_that_the_store_never_accepts_ends_with_an_error() -> None:
-    class Stuck(FakeStore):
-        @override
-        def append(self, expected: Head, *drafts: LogWrite) -> Head:
-            if drafts[0].command == "elsewhere":
-                return super().append(expected, *drafts)
-            raise RevisionConflictError
-
-    store = Stuck()
+    store = StuckStore()
     store.write(*PEOPLE, *THINGS)
     control = _elsewhere(store)
 

@@ -8,6 +8,7 @@ import pytest
 
 from headgate.decision.engine.engine import Engine
 from headgate.decision.engine.instants import NO_PERIOD, Instants, Period
+from headgate.decision.evaluator import Reference
 from headgate.facts import changes, snapshot
 from headgate.facts.changes import (
     AccessApproved,
@@ -45,6 +46,10 @@ def test_a_period_ends_where_a_fact_begins_or_ends(dated: tuple[Change, ...]) ->
     for engine in (loaded, changed):
         assert engine.period_at(99.0).until == 100.0
         assert engine.period_at(100.0) == Period(100.0, inf)
+
+
+def test_the_reference_knows_no_period_so_that_none_of_its_answers_is_kept() -> None:
+    assert not Reference(MODELS, small.snapshot()).period_at(50.0).includes(50.0)
 
 
 def test_a_snapshot_without_dates_has_one_period() -> None:

@@ -4,7 +4,6 @@ import gc
 from weakref import ref
 
 from headgate.decision.engine.engine import Engine
-from headgate.decision.evaluator import Reference
 from headgate.endpoints.authzen.endpoints import Response
 from headgate.endpoints.authzen.kept_responses import KeptResponses
 from headgate.facts.fold import fold
@@ -21,7 +20,7 @@ def _engine() -> Engine:
 
 def test_a_response_is_found_for_the_same_request_on_the_same_answers() -> None:
     engine, kept = _engine(), KeptResponses()
-    kept.keep(ACME, engine, "request", 7, 50.0, ANSWER)
+    kept.keep(ACME, engine, "request", 7, engine.period_at(50.0), ANSWER)
 
     assert kept.find(ACME, engine, "request", 60.0) is ANSWER
     assert kept.find(ACME, engine, "other", 60.0) is None
@@ -31,27 +30,27 @@ def test_a_response_is_found_for_the_same_request_on_the_same_answers() -> None:
 
 def test_a_response_is_found_only_until_a_fact_ends() -> None:
     engine, kept = _engine(), KeptResponses()
-    kept.keep(ACME, engine, "request", 7, 50.0, ANSWER)
+    kept.keep(ACME, engine, "request", 7, engine.period_at(50.0), ANSWER)
 
     assert kept.find(ACME, engine, "request", 99.9) is ANSWER
     assert kept.find(ACME, engine, "request", 100.0) is None
-    kept.keep(ACME, engine, "request", 7, 100.0, ANSWER)
+    kept.keep(ACME, engine, "request", 7, engine.period_at(100.0), ANSWER)
     assert kept.find(ACME, engine, "request", 99.9) is None  # the clock was set back
 
 
 def test_a_change_of_the_facts_ends_every_response() -> None:
     engine, kept = _engine(), KeptResponses()
-    kept.keep(ACME, engine, "request", 7, 50.0, ANSWER)
+    kept.keep(ACME, engine, "request", 7, engine.period_at(50.0), ANSWER)
     later = engine.advance((), fold(engine.facts, (), 2))
 
     assert kept.find(ACME, later, "request", 60.0) is None
-    kept.keep(ACME, later, "request", 7, 60.0, ANSWER)
+    kept.keep(ACME, later, "request", 7, later.period_at(60.0), ANSWER)
     assert kept.find(ACME, engine, "request", 60.0) is None
 
 
 def test_kept_responses_do_not_keep_an_old_engine_alive() -> None:
     engine, kept = _engine(), KeptResponses()
-    kept.keep(ACME, engine, "request", 7, 50.0, ANSWER)
+    kept.keep(ACME, engine, "request", 7, engine.period_at(50.0), ANSWER)
     known = ref(engine)
 
     del engine
@@ -64,14 +63,6 @@ def test_kept_responses_have_a_maximum_size() -> None:
     engine, kept = _engine(), KeptResponses(most=5_000)
 
     for number in range(3):
-        kept.keep(ACME, engine, number, 8, 50.0, ANSWER)
+        kept.keep(ACME, engine, number, 8, engine.period_at(50.0), ANSWER)
 
     assert [kept.find(ACME, engine, number, 50.0) is ANSWER for number in range(3)] == [False, False, True]
-
-
-def test_nothing_is_kept_for_the_reference_which_knows_no_period() -> None:
-    reference, kept = Reference(MODELS, snapshot()), KeptResponses()
-
-    kept.keep(ACME, reference, "request", 7, 50.0, ANSWER)
-
-    assert kept.find(ACME, reference, "request", 50.0) is None

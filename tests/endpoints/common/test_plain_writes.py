@@ -57,7 +57,7 @@ def _answer(acme: OrganizationClient, method: str, said: Mapping[str, Any], by: 
         ("POST", {"ends": 9e9, "reason": "trial"}, "owner"),
         ("POST", {"ends": 1.0}, "owner"),
         ("POST", {"role": "no-role"}, "owner"),
-        ("POST", {"subject": "nobody"}, "owner"),
+        ("POST", {"subject": "no-such-user"}, "owner"),
         ("POST", {"resource": "lake.none"}, "owner"),
         ("POST", {}, "vic"),
         ("POST", {"role": 5}, "owner"),

@@ -92,6 +92,13 @@ class TestTheShortWay:
         assert [each["body"] for each in bodies] == [*sent, ""]
         assert "at once" in bodies[0]
 
+    def test_the_fast_path_answers_one_request_of_the_bytes_received_at_once(self, served: Served) -> None:
+        """A client may send the next one after a write that the check for the first one did not see."""
+        answers = exchange(served.address, post(b"1") + post(b"2") + LAST)
+
+        assert statuses(answers) == [200, 200, 200]
+        assert [told.organization for told in served.told] == ["o-1"]
+
     @pytest.mark.parametrize(
         ("sent", "status"),
         [

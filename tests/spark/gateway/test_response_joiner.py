@@ -7,7 +7,8 @@ from pyspark.sql.connect.proto import types_pb2
 
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
-from headgate.spark.gateway.response_joiner import MAX_FIELDS, ResponseJoiner, read_field_numbers
+from headgate.spark.gateway.response_joiner import ResponseJoiner
+from headgate.spark.gateway.response_limits import MAX_FIELDS, read_field_numbers
 
 RESPONSE: Any = base.ExecutePlanResponse
 IDS = {"session_id": "s", "server_side_session_id": "d", "operation_id": "o", "response_id": "r"}

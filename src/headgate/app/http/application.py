@@ -18,7 +18,6 @@ from headgate.endpoints.authzen.openapi import add_authzen_paths
 from headgate.endpoints.authzen.routes import AuthZen
 from headgate.endpoints.common import idempotency, problems
 from headgate.endpoints.common.context import AppState, RunNotifier
-from headgate.endpoints.common.plain_writes import WriteQueues
 from headgate.endpoints.common.route_metadata import operation_id
 from headgate.endpoints.http import hosts
 from headgate.endpoints.http.break_glass_header import BreakGlassHeader, BreakGlassStatus
@@ -62,7 +61,6 @@ def http_application(
         clusters=deployment.settings.clusters.names,
         egress=deployment.egress,
     )
-    app.state.write_queues = WriteQueues()
     problems.install_problem_handlers(app)
     idempotency.install_idempotency(app)
     add_authzen_paths(app)

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import typer
 
-from headgate.cli.client import ApiError, needs_certificates, problem_of, send_request, stored_credential
+from headgate.cli.client import ApiError, may_use_tls, problem_of, send_request, stored_credential
 from headgate.cli.deployment_url import deployment_address
 from headgate.cli.output import say
 from headgate.spark.connect_address import connect_address
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def status() -> None:
     """Show whether the API and Spark answer, and your login: name, organization and credential."""
     where = deployment_address()
-    health = httpx.get(f"{where}/api/v1/health", verify=needs_certificates(where))
+    health = httpx.get(f"{where}/api/v1/health", verify=may_use_tls(where))
     if health.is_error:
         raise ApiError(problem_of(health))
     say(describe_health(health.json(), httpx.URL(where)))

@@ -65,12 +65,8 @@ class AuthZenFastPath:
         if is_slow(endpoint, body):
             return None
         answer = respond(endpoint, content_type.decode("latin-1"), body, organization, caller)
+        period = answers.period_at(control.now)
         # Not kept if the facts or the period have changed while it was computed.
-        if (
-            is_usual
-            and answer.status == _OK
-            and control.answers is answers
-            and answers.period_at(control.now).includes(now)
-        ):
-            self._kept.keep(organization.id, answers, request, len(body), now, answer)
+        if is_usual and answer.status == _OK and control.answers is answers and period.includes(now):
+            self._kept.keep(organization.id, answers, request, len(body), period, answer)
         return answer

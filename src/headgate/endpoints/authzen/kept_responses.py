@@ -50,12 +50,15 @@ class KeptResponses:
         return found.response if found is not None and found.period.includes(now) else None
 
     def keep(
-        self, organization: ResourceId, answers: Answers, request: Hashable, size: int, now: float, response: Response
+        self,
+        organization: ResourceId,
+        answers: Answers,
+        request: Hashable,
+        size: int,
+        period: Period,
+        response: Response,
     ) -> None:
-        """Keep the response to a request of `size` bytes, which was computed on these answers at a time."""
-        period = answers.period_at(now)
-        if not period.includes(now):
-            return
+        """Keep the response to a request of `size` bytes, which was computed on these answers within a period."""
         taken = size + len(response.body) + _OBJECTS
         self._bytes += taken
         if self._bytes > self._most:

@@ -17,6 +17,7 @@ from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.endpoints.common.cookies import require_presented_secret
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.request_scope import CALLER, ORGANIZATION_KEY
+from headgate.endpoints.common.write_queues import WriteQueues
 from headgate.facts.caller import Caller
 from headgate.pipelines.connections.egress import Egress
 from headgate.pipelines.definitions.chart_renderer import chart_pool
@@ -57,6 +58,7 @@ class AppState:
     """Names of the clusters that the operator has configured for runs."""
     egress: Callable[[Organization], Egress] = lambda _: Egress()
     """The egress rules for an organization's connections; by default no connection reaches anything."""
+    write_queues: WriteQueues = field(default_factory=WriteQueues)
     charts: BlockingPool = field(default_factory=chart_pool)
     """The pool of processes that render charts."""
 

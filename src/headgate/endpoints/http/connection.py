@@ -59,6 +59,8 @@ class Connection(HttpToolsProtocol):
     """The received part of the body of a request that may take the fast path; None for other requests."""
     _size = 0
     """The number of bytes received last; a request on the fast path arrives in one piece and is no larger."""
+    _has_answered = False
+    """Whether the fast path has answered a request in the bytes received last. A further one takes the normal path."""
     _in_head = False
     _unfinished = 0
     _timer: TimerHandle | None = None
@@ -110,6 +112,7 @@ class Connection(HttpToolsProtocol):
             )
             return
         self._size = len(data)
+        self._has_answered = False
         self._unset_keepalive_if_required()
         self._parse(data)
         if self._in_head:
@@ -176,7 +179,7 @@ class Connection(HttpToolsProtocol):
         if self._body is not None:
             answer = self._at_once(self._body)
             if answer is not None:
-                self._body = None
+                self._body, self._has_answered = None, True
                 self.transport.write(answer)
                 self.on_response_complete()
                 return
@@ -237,6 +240,7 @@ class Connection(HttpToolsProtocol):
             and parser.get_http_version() == "1.1"
             and parser.should_keep_alive()
             and not parser.should_upgrade()
+            and not self._has_answered
             and (cycle is None or cycle.response_complete)
             and not self.flow.write_paused
         )

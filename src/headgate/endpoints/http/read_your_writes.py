@@ -13,8 +13,10 @@ from headgate.endpoints.common.problems import unavailable_response
 class FreshnessBarrier:
     """Shares one read among all waiting requests: a read that begins after a request arrived is fresh enough for it."""
 
-    def __init__(self, organizations: Organizations) -> None:
+    def __init__(self, organizations: Organizations, *, shares_checks: bool = False) -> None:
+        """`shares_checks` is for connections without TLS, which hands data over later than it was received."""
         self._organizations = organizations
+        self._shares_checks = shares_checks
         self._reading: asyncio.Task[None] | None = None
         self._next: asyncio.Task[None] | None = None
         self._moves = 0
@@ -24,25 +26,26 @@ class FreshnessBarrier:
 
     async def wait(self) -> None:
         """Wait until every open log is as new as the store was at some moment after the call."""
-        if self.is_here():
+        if self._is_new_enough():
             return
         if self._next is None:
             self._next = asyncio.create_task(self._read_after(self._reading))
         await asyncio.shield(self._next)
 
     def is_here(self) -> bool:
-        """Whether every open log is already that new, so that `wait` returns at once.
+        """Whether every open log is already that new, so that `wait` returns at once. Called where data of a connection is received.
 
-        The first check of a turn of the event loop is for all requests that the turn serves: each of them, or its first byte, had
-        arrived when the turn began, so that none of them was sent after a write that the check does not see.
+        With `shares_checks`, the connections from which one turn of the event loop receives data share a check: each of them had
+        data when the turn began, so that no request is sent after a write that the check does not see.
         """
         loop = asyncio.get_running_loop()
         if self._fresh_loop is loop:
             return True
         if not self._is_new_enough():
             return False
-        self._fresh_loop = loop
-        loop.call_soon(self._end_turn)
+        if self._shares_checks:
+            self._fresh_loop = loop
+            loop.call_soon(self._end_turn)
         return True
 
     def _end_turn(self) -> None:

@@ -10,8 +10,7 @@ from google.rpc.status_pb2 import Status
 
 from headgate.control.text.error_text import REFUSED_STATE, is_internal, mask, mask_places
 from headgate.spark.gateway.protos import base
-from headgate.spark.gateway.response_joiner import read_field_numbers
-from headgate.spark.gateway.response_limits import parse_answer, require_few_parts
+from headgate.spark.gateway.response_limits import parse_answer, read_field_numbers, require_few_parts
 
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
 """The metadata that a short error keeps: not the error id, with which a client fetches all causes, and no stack trace."""

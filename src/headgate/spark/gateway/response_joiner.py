@@ -4,17 +4,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
-from headgate.spark.gateway.response_limits import parse_answer
+from headgate.spark.gateway.response_limits import parse_answer, read_field_numbers
 
-MAX_FIELDS: Final = 1_000
-"""The limit of fields of a response."""
-_LENGTH_DELIMITED: Final = 2
-_LONGEST_NUMBER: Final = 64
-"""The limit of a varint, in bits."""
 _FIELDS: Final = base.ExecutePlanResponse.DESCRIPTOR.fields_by_name
-_EVERY: Final = frozenset(each.number for each in _FIELDS.values())
 _PROGRESS: Final = _FIELDS["execution_progress"].number
 _DETAILS: Final = frozenset(
     _FIELDS[name].number for name in ("schema", "metrics", "observed_metrics", "execution_progress")
@@ -77,33 +70,3 @@ class ResponseJoiner:
         parsed.ClearField("execution_progress")
         rest = bytes(parsed.SerializeToString())
         return rest if read_field_numbers(rest) - _IDS else b""
-
-
-def read_field_numbers(response: bytes) -> frozenset[int]:
-    """Return the numbers of the fields of an `ExecutePlanResponse`; those of all fields, if a field has an unusual type.
-
-    Raises `DriverAnswerError` for too many fields.
-    """
-    at, numbers = 0, list[int]()
-    while at < len(response):
-        if len(numbers) == MAX_FIELDS:
-            raise DriverAnswerError
-        tag, at = _varint(response, at)
-        if tag & 7 != _LENGTH_DELIMITED:
-            return _EVERY
-        numbers.append(tag >> 3)
-        size, at = _varint(response, at)
-        at += size
-    return frozenset(numbers) if at == len(response) else _EVERY
-
-
-def _varint(response: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(response):
-        if shift > _LONGEST_NUMBER:
-            raise DriverAnswerError
-        value |= (response[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if not response[at - 1] & 0x80:
-            break
-    return value, at

@@ -16,7 +16,7 @@ _SCANNED_BYTES: Final = 4 * 1024 * 1024
 _MAX_RECORDS: Final = 4 * MAX_PARTS
 """The limit of fields on the wire. A literal in a list has three."""
 _MAX_UNKNOWN_BYTES: Final = 64 * 1024
-_LENGTH_DELIMITED: Final = 2
+LENGTH_DELIMITED: Final = 2
 _FIXED: Final = {0: 0, 1: 8, 5: 4}
 """Wire type -> the bytes of a value, or 0 for a varint."""
 _LONG: Final = 128
@@ -65,11 +65,11 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
             end, inner = outer.pop()
             continue
         records += 1
-        tag, position = _varint(data, position)
-        if tag & 7 != _LENGTH_DELIMITED:
+        tag, position = read_varint(data, position)
+        if tag & 7 != LENGTH_DELIMITED:
             position = _skip_scalar(data, position, tag & 7)
         else:
-            size, position = _varint(data, position)
+            size, position = read_varint(data, position)
             if position + size > end:
                 raise DecodeError(
                     "the request is malformed: a field is longer than its message; use a PySpark 4.1 client"
@@ -89,7 +89,7 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
             raise DecodeError("the request is malformed: a field is longer than its message; use a PySpark 4.1 client")
 
 
-def _varint(data: bytes, position: int) -> tuple[int, int]:
+def read_varint(data: bytes, position: int) -> tuple[int, int]:
     """Return the number at a position, and the position after it."""
     byte = data[position]
     position += 1
@@ -109,4 +109,4 @@ def _skip_scalar(data: bytes, position: int, wire_type: int) -> int:
     size = _FIXED.get(wire_type)
     if size is None:  # a group, which no message of Spark has
         raise DecodeError("the request is malformed: a field has an unknown wire type; use a PySpark 4.1 client")
-    return position + size if size else _varint(data, position)[1]
+    return position + size if size else read_varint(data, position)[1]

@@ -1,6 +1,6 @@
 """Role assignments: a subject holds a role on a resource."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from fastapi import Query, Request
@@ -118,12 +118,7 @@ async def _read_new_assignment(request: Request) -> BuildPlainWrite | None:
         body = AssignmentCreate.model_validate_json(await request.body())
     except ValidationError:
         return None
-
-    def build(organization: Organization, caller: Caller) -> PlainWrite:
-        command = _build_assignment(organization, caller, body)
-        return PlainWrite(command, command.resource, _id(command))
-
-    return build
+    return _plan(lambda organization, caller: _build_assignment(organization, caller, body))
 
 
 async def _read_assignment_reference(request: Request) -> BuildPlainWrite | None:
@@ -134,12 +129,15 @@ async def _read_assignment_reference(request: Request) -> BuildPlainWrite | None
         given = AssignmentReference.model_validate(dict(named))
     except ValidationError:
         return None
+    return _plan(lambda organization, caller: _build_revocation(organization, caller, given))
 
-    def build(organization: Organization, caller: Caller) -> PlainWrite:
-        command = _build_revocation(organization, caller, given)
+
+def _plan(build: Callable[[Organization, Caller], AssignRole | RevokeRole]) -> BuildPlainWrite:
+    def plan(organization: Organization, caller: Caller) -> PlainWrite:
+        command = build(organization, caller)
         return PlainWrite(command, command.resource, _id(command))
 
-    return build
+    return plan
 
 
 @router.post("/assignments", status_code=201, **DONE, **document_actions("assignment.add"))
