@@ -1,5 +1,7 @@
 """Shared set-up of all tests: the order of the tests, and skips or failures on a machine where Spark cannot start."""
 
+import asyncio
+import fcntl
 import gc
 import hashlib
 import os
@@ -23,6 +25,7 @@ from headgate.facts.consistency import find_inconsistency
 from headgate.facts.fold import apply
 from headgate.facts.ids import ResourceId
 from headgate.lake.metadata_files import MetadataFile, MetadataFiles
+from headgate.spark.toolchain.class_archive import build_archive
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.prepare import Toolchain, default_cache, default_jars_folder, prepare
 from tests.driver_logs import driver_log_tails
@@ -209,7 +212,17 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
     assert isinstance(prepared, Toolchain), prepared
     if "not soak" in request.config.option.markexpr:
         use_quick_compiler()
+    _build_archive_once(prepared)
     return prepared
+
+
+def _build_archive_once(tools: Toolchain) -> None:
+    """Build the class-data archive of drivers if the cache has none; the two halves of the tests wait for each other."""
+    tools.class_archive.parent.mkdir(parents=True, exist_ok=True)
+    with (tools.class_archive.parent / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not tools.class_archive.exists():
+            asyncio.run(build_archive(tools.java, tools.jars, tools.class_archive))
 
 
 @cache

@@ -49,10 +49,7 @@ def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
         for name, query in TABLES.items():
             plain.sql(f"CREATE TABLE lake.{DATABASE}.{name} AS {query}")
         settings = DriverSettings(
-            java=tools.java,
-            guard_jar=tools.guard_jar,
-            iceberg_jar=tools.iceberg_jar,
-            postgresql_jar=tools.postgresql_jar,
+            tools=tools,
             log=folder / "guarded.log",
             scratch=folder / "scratch",
             decision_url=f"http://127.0.0.1:{decisions.port}/guard/v1/decide",

@@ -70,6 +70,7 @@ COVERED: Final = {
     "answers for the gateway": "test_the_readiness_check_reports_the_end_of_the_internal_server",
     "revocation watch of the gateway": "test_a_gateway_that_sends_no_reports_counts_as_unwatched",
     "release of abandoned sessions": "tests/spark/test_abandoned_sessions.py",
+    "build of the class-data archive": "tests/app/spark/test_service.py",
     "database relay": "tests/spark/driver/test_database_relay.py",
     "revocation watch": "tests/spark/gateway/test_revocation_watch.py",
     "watch of the revocation watch": "tests/spark/gateway/test_revocation_watch.py",

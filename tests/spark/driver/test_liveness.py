@@ -16,6 +16,7 @@ from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.config import DriverSettings
 from headgate.spark.driver.driver import Driver
 from headgate.spark.driver.ports import DriverPorts, SessionPorts
+from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
 
 PART = 0.1
@@ -45,7 +46,8 @@ class Scene:
         self.backend = backend
         self.said = list[str]()
         nowhere = Path("/nowhere")
-        settings = DriverSettings(nowhere, nowhere, nowhere, nowhere, nowhere, nowhere, "", cluster=Cluster("embedded"))
+        tools = Toolchain(nowhere, 17, nowhere, nowhere, nowhere, nowhere)
+        settings = DriverSettings(tools, nowhere, nowhere, "", cluster=Cluster("embedded"))
         ports = OnePort(int(backend.driver.address.rpartition(":")[2]))
         self.driver = Driver(settings, self.said.append, BackgroundTasks(), ports)
 

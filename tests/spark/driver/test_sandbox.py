@@ -16,6 +16,7 @@ from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.driver.sandbox import choose_level, driver_policy
 from headgate.spark.gateway.call_slots import CALLS
 from headgate.spark.gateway.operations import PER_DRIVER
+from headgate.spark.toolchain.prepare import Toolchain
 
 ACTIVE_STREAMS = Path(headgate.spark.__file__).parent / "guard" / "scala" / "streams" / "ActiveStreams.scala"
 PORTS = DriverPorts(1001, 1002, 1003)
@@ -40,7 +41,8 @@ def settings(tmp_path: Path) -> DriverSettings:
     (tmp_path / "java" / "lib").mkdir()
     (tmp_path / "java" / "lib" / "security").symlink_to(tmp_path / "system")
     java, jar, scratch = tmp_path / "java" / "bin" / "java", Path("/cache/guard.jar"), tmp_path / "scratch"
-    return DriverSettings(java, jar, jar, jar, tmp_path / "log", scratch, "", cluster=HERE, sandbox=SANDBOX)
+    tools = Toolchain(java, 17, jar, jar, jar, Path("/cache/class-archives/1/driver.jsa"))
+    return DriverSettings(tools, tmp_path / "log", scratch, "", cluster=HERE, sandbox=SANDBOX)
 
 
 def test_an_embedded_driver_reads_its_jars_and_java_and_writes_its_folders(
@@ -48,7 +50,9 @@ def test_an_embedded_driver_reads_its_jars_and_java_and_writes_its_folders(
 ) -> None:
     policy = driver_policy(settings, PORTS)
 
-    assert {"/cache/guard.jar", "/etc/trust.jks", str(tmp_path / "system")} <= set(policy.reads)
+    assert {"/cache/guard.jar", "/cache/class-archives/1", "/etc/trust.jks", str(tmp_path / "system")} <= set(
+        policy.reads
+    )
     assert set(policy.writes) == {"/dev/null", str(settings.scratch), "/data/warehouse/o1"}
     assert policy.executes[0] == str(tmp_path / "java")
     assert policy.forbidden == ("/data",)

@@ -233,10 +233,7 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
     """Return the settings of a driver over Iceberg tables in a folder, without a REST catalog."""
     lake = "spark.sql.catalog.lake"
     return DriverSettings(
-        java=toolchain.java,
-        guard_jar=toolchain.guard_jar,
-        iceberg_jar=toolchain.iceberg_jar,
-        postgresql_jar=toolchain.postgresql_jar,
+        tools=toolchain,
         log=folder / "logs" / "driver.log",
         scratch=folder / "scratch",
         decision_url=decision_url,

@@ -32,8 +32,8 @@ from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.driver_harness import settings
 
 async def main():
-    java, iceberg, postgresql, guard, folder = map(Path, sys.argv[1:])
-    driver = Driver(settings(Toolchain(java, 17, iceberg, postgresql, guard), folder, "http://127.0.0.1:9/"))
+    java, iceberg, postgresql, guard, archive, folder = map(Path, sys.argv[1:])
+    driver = Driver(settings(Toolchain(java, 17, iceberg, postgresql, guard, archive), folder, "http://127.0.0.1:9/"))
     starting = asyncio.create_task(driver.start())
     while driver.pid is None:
         await asyncio.sleep(0.05)
@@ -134,7 +134,7 @@ class TestDriver:
                     part.writestr(name, full.read(name))
 
         async def live() -> None:
-            driver = Driver(replace(settings(toolchain, tmp_path, NOWHERE), guard_jar=hollow))
+            driver = Driver(settings(replace(toolchain, guard_jar=hollow), tmp_path, NOWHERE))
             with pytest.raises(DriverError, match="guard is not active"):
                 await driver.start()
             assert driver.pid is None or not is_running(driver.pid)
@@ -143,7 +143,7 @@ class TestDriver:
 
     def test_the_jvm_ends_with_its_killed_parent(self, toolchain: Toolchain, tmp_path: Path) -> None:
         jars = (toolchain.iceberg_jar, toolchain.postgresql_jar, toolchain.guard_jar)
-        files = (toolchain.java, *jars, tmp_path)
+        files = (toolchain.java, *jars, toolchain.class_archive, tmp_path)
         root = Path(__file__).parents[3]
         with subprocess.Popen(
             [sys.executable, "-c", PARENT, *map(str, files)], stdout=subprocess.PIPE, text=True, cwd=root

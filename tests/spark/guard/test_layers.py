@@ -3,7 +3,6 @@
 The guard's lists protect them without a sandbox, and the sandbox without the lists.
 """
 
-import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from headgate.sandbox.launch import sandbox_command
 from headgate.spark.driver.config import OPENED, DriverSandbox, DriverSettings, environment
 from headgate.spark.driver.ports import DriverPorts, SessionPorts
 from headgate.spark.driver.sandbox import driver_policy
-from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.jars import classpath
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.sandbox.levels import require_full
@@ -198,14 +197,12 @@ def _command(made_with: DriverSettings, program: Path, ports: DriverPorts) -> Se
         "spark.hadoop.fs.file.impl": "io.headgate.guard.files.LocalFiles",
     }
     return (
-        str(made_with.java),
+        str(made_with.tools.java),
         f"-Djava.io.tmpdir={made_with.scratch}",
         *(f"-D{name}={value}" for name, value in conf.items()),
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
         "-cp",
-        os.pathsep.join(
-            (str(program), str(made_with.guard_jar), str(made_with.postgresql_jar), f"{spark_jars()}{os.sep}*")
-        ),
+        classpath((program, made_with.tools.guard_jar, made_with.tools.postgresql_jar)),
         "Plain",
     )
 

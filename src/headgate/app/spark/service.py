@@ -22,7 +22,7 @@ from headgate.app.spark.sandboxes import (
     with_own_event_logs,
 )
 from headgate.control.connections.commands import JdbcAccess
-from headgate.control.kernel.supervision import BackgroundTask
+from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
@@ -41,10 +41,14 @@ from headgate.spark.gateway.process.config import LogLevel, ProcessConfig
 from headgate.spark.gateway.process.sandbox import GatewaySandbox
 from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayProcessError, GatewayState
 from headgate.spark.sessions.registry import SparkRegistry
+from headgate.spark.toolchain.class_archive import build_archive
+from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.prepare import Toolchain, prepare
 
 _ENFORCED_WITHIN = 10.0
 """The most seconds between two reports of a working gateway that refused statements are ended; it reports every two."""
+_LOWEST_PRIORITY = 19
+"""The niceness of the process that builds the class-data archive while the first driver serves."""
 _ABANDONED = "statements of lost Spark Connect sessions continue to run in Spark"
 _UNWATCHED = "Spark Connect refuses calls and ends running statements, because it could not end them at a revocation"
 
@@ -77,6 +81,7 @@ class SparkService:
         self._answering: InternalServer | None = None
         self._gateway: GatewayProcess | None = None
         self._releasing: BackgroundTask | None = None
+        self._archiving: BackgroundTask | None = None
 
     @property
     def port(self) -> int:
@@ -163,13 +168,16 @@ class SparkService:
             raise ServerError(
                 f"Spark Connect cannot be served on port {config.port} ({error}); look for the reason in the server's log"
             ) from error
+        if not tools.class_archive.exists():
+            self._archiving = start_archive_build(tasks, tools, self._say)
 
     async def end(self) -> None:
         """Wait for active calls, at most for the drain time, then stop the drivers."""
         if self._gateway:
             await self._gateway.stop()
-        if self._releasing:
-            await self._releasing.stop()
+        for task in (self._releasing, self._archiving):
+            if task:
+                await task.stop()
         if self._answering:
             await self._answering.end()
         await self._drivers.end()
@@ -227,10 +235,7 @@ class SparkService:
         cluster_folder = Path("clusters") / cluster.name if cluster.is_remote else Path()
         logs = cluster_folder if home else organization.id / cluster_folder
         settings_of_it = DriverSettings(
-            java=tools.java,
-            guard_jar=tools.guard_jar,
-            iceberg_jar=tools.iceberg_jar,
-            postgresql_jar=tools.postgresql_jar,
+            tools=tools,
             log=settings.folder / "logs" / logs / "driver.log",
             scratch=settings.folder / "scratch" / organization.id / "driver" / cluster_folder,
             decision_url=f"{inner_url}{DECIDE}",
@@ -242,6 +247,18 @@ class SparkService:
             free_disk_mib=settings.spark_free_disk_mib,
         )
         return Driver(settings_of_it, self._say, self._deployment.tasks, self._session_ports)
+
+
+def start_archive_build(tasks: BackgroundTasks, tools: Toolchain, say: Say) -> BackgroundTask:
+    """Build the class-data archive in the background, with which the next drivers start faster; report a failure in one line."""
+
+    async def build() -> None:
+        try:
+            await build_archive(tools.java, tools.jars, tools.class_archive, _LOWEST_PRIORITY)
+        except ToolchainError as error:
+            say(str(error))
+
+    return tasks.start_task("build of the class-data archive", build, "")
 
 
 def _build_process_config(settings: Settings, inner_port: int, authority: str, key: str) -> ProcessConfig:

@@ -124,6 +124,8 @@ def _allow_open_files(connections: int) -> None:
 
 
 def _run(server: "Server") -> None:
+    # A child process runs another program at once, so gRPC need not prepare for it, and does not warn that it cannot.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     # uvloop serves more requests per second.
     from uvicorn.loops.auto import auto_loop_factory
 

@@ -10,7 +10,8 @@ from headgate.control.pipelines.cluster_names import EMBEDDED
 from headgate.sandbox import SandboxLevel
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.ports import DriverPorts
-from headgate.spark.toolchain.jars import spark_jars
+from headgate.spark.toolchain.jars import classpath, spark_jars
+from headgate.spark.toolchain.prepare import Toolchain
 
 _EXTENSIONS = (
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.rules.GuardExtensions"
@@ -101,10 +102,7 @@ class DriverSandbox:
 class DriverSettings:
     """The settings of one driver. `conf` is Spark configuration in addition to the fixed one, mainly that of the lake."""
 
-    java: Path
-    guard_jar: Path
-    iceberg_jar: Path
-    postgresql_jar: Path
+    tools: Toolchain
     log: Path
     scratch: Path
     decision_url: str
@@ -117,11 +115,6 @@ class DriverSettings:
     free_disk_mib: int = 1024
     """The space in MiB that statements must leave free on the disk of the scratch folder."""
     sandbox: DriverSandbox = field(default_factory=DriverSandbox)
-
-    @property
-    def jars(self) -> tuple[Path, ...]:
-        """The jars on the classpath of driver and executors in addition to Spark's own."""
-        return self.guard_jar, self.iceberg_jar, self.postgresql_jar
 
 
 def rest_lake(api: str) -> dict[str, str]:
@@ -138,15 +131,18 @@ def rest_lake(api: str) -> dict[str, str]:
 def java_command(settings: DriverSettings) -> tuple[str, ...]:
     """Return the command that starts the JVM. It contains no secret."""
     hadoop = (str(settings.cluster.hadoop),) if settings.cluster.hadoop else ()
-    jars = (*map(str, settings.jars), f"{spark_jars()}{os.sep}*", *hadoop)
+    tools = settings.tools
+    archive = (f"-XX:SharedArchiveFile={tools.class_archive}",) if tools.class_archive.exists() else ()
     return (
-        str(settings.java),
+        str(tools.java),
         f"-Xmx{settings.cluster.memory}",
         "-XX:+UseParallelGC",
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:-UseGCOverheadLimit",  # the guard cancels the statement that fills the heap, and needs time for it
         "-XX:+IgnoreUnrecognizedVMOptions",
-        "-Xshare:auto",
+        "-Xshare:auto",  # an archive of other jars is ignored
+        *archive,
+        "-XX:ReservedCodeCacheSize=256m",  # for the code of statements; when it is full, the JVM stops to compile
         *CLOSED,
         f"-Xss{STACK_MIB}m",
         f"-Djava.io.tmpdir={settings.scratch}",
@@ -154,9 +150,9 @@ def java_command(settings: DriverSettings) -> tuple[str, ...]:
         "-Dio.netty.tryReflectionSetAccessible=true",
         "--enable-native-access=ALL-UNNAMED",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
-        f"-javaagent:{settings.guard_jar}",
+        f"-javaagent:{tools.guard_jar}",
         "-cp",
-        os.pathsep.join(jars),
+        os.pathsep.join((classpath(tools.jars), *hadoop)),
         "io.headgate.guard.driver.DriverMain",
     )
 
@@ -243,7 +239,7 @@ def _build_cluster_properties(settings: DriverSettings) -> dict[str, str]:
     secret = settings.cluster.secret_file
     return {
         "spark.submit.deployMode": "client",
-        "spark.jars": ",".join(map(str, settings.jars)),
+        "spark.jars": ",".join(map(str, settings.tools.jars)),
         "spark.io.encryption.enabled": "true",
         "spark.task.reaper.enabled": "true",
         "spark.task.reaper.killTimeout": "15s",

@@ -39,8 +39,9 @@ def choose_level(settings: DriverSettings) -> SandboxLevel:
 
 def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
     """Return the sandbox policy of a driver."""
-    sandbox, cluster, home = settings.sandbox, settings.cluster, settings.java.resolve().parent.parent
-    reads = (*settings.jars, spark_jars().parent, *sandbox.reads, *_list_linked(home))
+    sandbox, cluster, tools = settings.sandbox, settings.cluster, settings.tools
+    home = tools.java.resolve().parent.parent
+    reads = (*tools.jars, tools.class_archive.parent, spark_jars().parent, *sandbox.reads, *_list_linked(home))
     return Policy(
         reads=(*SYSTEM, *map(str, reads), *_of_cluster(cluster)),
         executes=(str(home), *LOADERS),

@@ -72,6 +72,11 @@ def spark_jars() -> Path:
     return Path(spec.submodule_search_locations[0]) / "jars"
 
 
+def classpath(jars: Sequence[Path]) -> str:
+    """Return the class path of a driver: these jars, then Spark's."""
+    return os.pathsep.join((*map(str, jars), f"{spark_jars()}{os.sep}*"))
+
+
 def cached_path(jar: Jar, cache: Path) -> Path:
     """Return the path of a jar in the cache."""
     return cache / "jars" / jar.file_name

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from headgate.spark.toolchain.class_archive import archive_path
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.guard_build import build_guard
 from headgate.spark.toolchain.jars import ICEBERG, POSTGRESQL, ensure_jar
@@ -20,6 +21,13 @@ class Toolchain:
     iceberg_jar: Path
     postgresql_jar: Path
     guard_jar: Path
+    class_archive: Path
+    """The path of the class-data archive of drivers, which is built only after the first one has started."""
+
+    @property
+    def jars(self) -> tuple[Path, ...]:
+        """The jars on the class path of a driver in addition to Spark's own."""
+        return self.guard_jar, self.iceberg_jar, self.postgresql_jar
 
 
 def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -> Toolchain:
@@ -33,13 +41,14 @@ def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -
         iceberg_jar = ensure_jar(ICEBERG, java, cache, jars_folder, say)
         postgresql_jar = ensure_jar(POSTGRESQL, java, cache, jars_folder, say)
         guard_jar = build_guard(java.path, iceberg_jar, cache)
+        class_archive = archive_path(java.path, (guard_jar, iceberg_jar, postgresql_jar), cache)
     except OSError as error:
         message = (
             f"the cache folder `{cache}` cannot be used: {error.strerror or error} (`{error.filename or cache}`); "
             "free disk space or grant access, or set HEADGATE_CACHE to another folder"
         )
         raise ToolchainError(message) from error
-    return Toolchain(java.path, java.version, iceberg_jar, postgresql_jar, guard_jar)
+    return Toolchain(java.path, java.version, iceberg_jar, postgresql_jar, guard_jar, class_archive)
 
 
 def default_cache(environ: Mapping[str, str]) -> Path:
