@@ -7,6 +7,7 @@ from tools.compatibility.classes import Classes
 from tools.compatibility.comparison import DIFFERENT, REFUSALS, Compared, Verdict
 from tools.compatibility.outcomes import Outcome
 from tools.compatibility.summary import Summary, sentence_of
+from tools.compatibility.times import describe_times
 
 _LONGEST = 160
 
@@ -19,6 +20,8 @@ def report(summary: Summary, compared: Sequence[Compared], classes: Classes, lef
         *_causes(summary, compared),
         *_differences(summary, classes),
         *_unread(compared, classes),
+        "",
+        *describe_times(compared),
         "",
         *(f"left out: {count} statements in `{folder}/`" for folder, count in left_out.items()),
         f"{summary.jobs} of {summary.all_jobs} jobs have results",
