@@ -56,13 +56,14 @@ class AssignRole:
 
         A caller that may assign the role need not see the subject: it may know the subject from elsewhere.
         """
-        about = (
-            Question(view.caller, "assignment.add", place, role=self.role, subject=self.subject)
-            if view.caller
-            else None
-        )
-        if about is None or not view.engine.check(about, view.now).allowed:
+        try:
             view.require_visible_subject(self.subject)
+        except NotFoundError:
+            if view.caller is None:
+                raise
+            about = Question(view.caller, "assignment.add", place, role=self.role, subject=self.subject)
+            if not view.engine.check(about, view.now).allowed:
+                raise
 
     def _cuts(self, old: Assignment, now: float) -> bool:
         later = self.starts is not None and self.starts > max(now, old.starts or now)

@@ -69,19 +69,21 @@ def resolve_assignment(organization: Organization, named: Question, subject: str
     The caller must be allowed to see the resource, or to perform the question on it: some models let a user assign roles
     on resources that the user cannot see. Raises `NotFoundError` otherwise.
     """
-    place = _find_place(organization, named, subject)
-    place = place or find_resource(organization, named.caller, named.resource)
+    permitted = _find_permitted(organization, named, subject)
+    if permitted is not None:
+        return permitted
+    place = find_resource(organization, named.caller, named.resource)
     return place, resolve_subject(organization, replace(named, resource=place), subject)
 
 
-def _find_place(organization: Organization, named: Question, subject: str) -> ResourceId | None:
-    """Return the first resource of the name on which the caller may perform the question for the subject."""
+def _find_permitted(organization: Organization, named: Question, subject: str) -> tuple[ResourceId, SubjectId] | None:
+    """Return the first resource of the name on which the caller may perform the question for the subject, and the subject."""
     control = organization.control
     for id in list_candidates(control.snapshot, named.resource):
         asked = replace(named, resource=id)
         found = find_subject(organization, asked, subject)
         if found is not None and control.answers.check(replace(asked, subject=found), control.now).allowed:
-            return id
+            return id, found
     return None
 
 
