@@ -249,14 +249,20 @@ def _may_assign(asked: EvaluationContext, model: Model, resource: Resource, verb
         if verb in rule.verbs and resource.type in rule.on and kind in rule.to
         if (is_own and name in rule.roles) or (is_custom and rule.custom)
     ]
-    found = (_by_rule(asked, model, resource, rule) for rule in rules if holds(rule.when, case))
+    held = find_paths(asked, resource) if rules else ()
+    found = (_by_rule(asked, model, resource, rule, held) for rule in rules if holds(rule.when, case))
     holders = tuple(dict.fromkeys(holder for rule in rules for holder in rule.holder))
     return tuple(chain.from_iterable(found)) or DenyReason("not-grantor", resource.id, holders)
 
 
-def _by_rule(asked: EvaluationContext, model: Model, resource: Resource, rule: AssignRule) -> tuple[GrantPath, ...]:
-    """Return the paths that satisfy the rule, of its holder and subject roles and its `needs`; empty if one is missing."""
-    on_resource = [way for way in find_paths(asked, resource) if way.role in rule.holder]
+def _by_rule(
+    asked: EvaluationContext, model: Model, resource: Resource, rule: AssignRule, held: Sequence[GrantPath]
+) -> tuple[GrantPath, ...]:
+    """Return the paths that satisfy the rule, of its holder and subject roles and its `needs`; empty if one is missing.
+
+    `held` are the paths of the roles that the caller holds on the resource.
+    """
+    on_resource = [way for way in held if way.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model
     if rule.same and not has_same_nearest(asked.facts, resource, subject, rule.same):
