@@ -9,10 +9,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from headgate.control.access.visibility import name_visibility
 from headgate.control.kernel.command import Command, CommandContext, CommandEffect, PermissionDeniedError, evaluate
+from headgate.control.kernel.command_documents import CommandDocuments
 from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, CommandError, SuspendedError
 from headgate.control.kernel.log_follower import LogFollower
 from headgate.control.kernel.metadata import ChangedError, CommandMetadata, CommandOutcome
@@ -89,6 +91,7 @@ class CommandWriter:
         """`lock` is held while `follower` reads or writes the log."""
         self._store = store
         self._follower = follower
+        self._documents = CommandDocuments(store)
         self._clock = clock
         self._counts = counts
         self._lock = lock
@@ -151,6 +154,7 @@ class CommandWriter:
         commands after it may have to read what it writes.
         """
         engine, decided = self._follower.followed.engine, list[_Decided]()
+        self._documents.move_to(self._follower.followed.head)
         for each in group:
             outcome = self._draft(each, engine)
             if isinstance(outcome, _Drafted):
@@ -168,6 +172,8 @@ class CommandWriter:
         try:
             if drafts:
                 self._follower.append([each.draft for each in drafts], drafts[-1].engine)
+                written = chain.from_iterable(each.draft.documents for each in drafts)
+                self._documents.add_written(written, self._follower.followed.head)
         except RevisionConflictError:
             return self._catch_up(decided)
         except Exception as error:  # noqa: BLE001 (it is the result of one command)
@@ -219,7 +225,9 @@ class CommandWriter:
             revision = view.facts.revision + 1
             documents = (*plan.documents, *_build_reason(revision, call.why))
             after = self._follower.advance(engine, plan.changes, revision)
-            outcome = CommandOutcome(after.facts, documents, name_visibility(after, view.caller, view.now))
+            outcome = CommandOutcome(
+                after.facts, self._documents, documents, name_visibility(after, view.caller, view.now)
+            )
             draft = LogWrite(
                 at=view.now,
                 actor=view.actor,

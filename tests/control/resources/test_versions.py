@@ -58,7 +58,7 @@ def test_the_version_after_a_command_is_computed_before_its_documents_are_writte
     facts, store = one_of(type), FakeStore()
     store.put_document(DocumentPut(kind, X, {"text": "before"}))
     put = DocumentPut(kind, X, body)
-    foreseen = compute_upcoming_version(CommandOutcome(facts, (put,)), store, X)
+    foreseen = compute_upcoming_version(CommandOutcome(facts, store, (put,)), X)
     store.put_document(put)
 
     assert foreseen == resource_version(facts, store, X)

@@ -1,10 +1,11 @@
 """Metadata of a command: its origin, its reason, the expected resource version, and documents to store with it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.ports import LOCAL, DocumentPut, RequestOrigin
+from headgate.control.kernel.ports import LOCAL, DocumentPut, DocumentSource, RequestOrigin
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
@@ -32,11 +33,21 @@ def no_name(_: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """The result of a command before it is written: facts, changed documents, and the names that the caller may see then."""
+    """The result of a command before it is written: facts, changed documents, and the names that the caller may see then.
+
+    `before` are the documents before the command.
+    """
 
     facts: Snapshot
+    before: DocumentSource
     documents: tuple[DocumentPut, ...] = ()
     may_know: MayKnow = no_name
+
+    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
+        """Return one document as it will be after the command, or None."""
+        puts = (put for put in reversed(self.documents) if (put.kind, put.id) == (kind, id))
+        put = next(puts, None)
+        return put.body if put is not None else self.before.document(kind, id)
 
 
 def _build_no_documents(_: CommandOutcome) -> tuple[DocumentPut, ...]:

@@ -164,7 +164,15 @@ class Checkpoint:
     content: bytes
 
 
-class Store(Protocol):
+class DocumentSource(Protocol):
+    """A source of documents, such as a store."""
+
+    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
+        """Return one document, or None."""
+        ...
+
+
+class Store(DocumentSource, Protocol):
     """The log, the documents and the catalog pointers of one organization, or of the deployment itself."""
 
     def head(self) -> Head:
@@ -214,10 +222,6 @@ class Store(Protocol):
 
         Raises `PointerConflictError` if one of them has been moved meanwhile.
         """
-        ...
-
-    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
-        """Return one document, or None."""
         ...
 
     def documents(self, kind: str, ids: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from itertools import starmap
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from headgate.control.kernel.metadata import CommandOutcome, MayKnow, no_name
+from headgate.control.kernel.ports import DocumentSource
 from headgate.control.resources.document_kinds import document_kinds
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_SUBJECTS, AccessRequest, Agreement, ChangeRequest, Keys, Snapshot
@@ -17,45 +18,24 @@ _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write, and no caller: they do not count for the version."""
 
 
-class Documents(Protocol):
-    """A source of documents, such as a store."""
-
-    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
-        """Return one document, or None."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Upcoming:
-    """The documents of a store as they will be after a command."""
-
-    outcome: CommandOutcome
-    store: Documents
-
-    def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
-        puts = (put for put in reversed(self.outcome.documents) if (put.kind, put.id) == (kind, id))
-        put = next(puts, None)
-        return put.body if put is not None else self.store.document(kind, id)
-
-
 def has_version(facts: Snapshot, id: str) -> bool:
     """Return whether the response to a write on this id has its version."""
     return ResourceId(id) in facts.resources or id in facts.requests
 
 
-def compute_upcoming_version(outcome: CommandOutcome, store: Documents, resource: ResourceId) -> str:
+def compute_upcoming_version(outcome: CommandOutcome, resource: ResourceId) -> str:
     """Return the version that a resource will have once a command is written."""
-    return resource_version(outcome.facts, _Upcoming(outcome, store), resource, outcome.may_know)
+    return resource_version(outcome.facts, outcome, resource, outcome.may_know)
 
 
-def resource_version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = no_name) -> str:
+def resource_version(facts: Snapshot, source: DocumentSource, resource: ResourceId, may_know: MayKnow = no_name) -> str:
     """Return the version of a resource. It is computed, not stored, and is the same on every replica.
 
     The version of an approval depends on the names that the reader may know, and on no others, because a reader could guess
     a hidden name from a version. A caller that shows documents of the resource must read them after this call: a change in
     between then makes the version outdated.
     """
-    documents = dict(_documents(facts, store, resource))
+    documents = dict(_documents(facts, source, resource))
     records = (facts.groups, facts.principals, facts.tokens)
     stated = (
         *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
@@ -63,7 +43,7 @@ def resource_version(facts: Snapshot, store: Documents, resource: ResourceId, ma
         sum(starmap(_hash_assignments, facts.assignments_on.get(resource, NO_SUBJECTS).items())),
         facts.run_as.get(resource),
         facts.governs.get(resource),
-        *_approval(facts, store, resource, documents, may_know),
+        *_approval(facts, source, resource, documents, may_know),
         documents,
     )
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
@@ -79,7 +59,7 @@ def _hash_assignments(subject: SubjectId, keys: Keys) -> int:
 
 
 def _approval(
-    facts: Snapshot, store: Documents, id: ResourceId, documents: Mapping[str, Any], may_know: MayKnow
+    facts: Snapshot, source: DocumentSource, id: ResourceId, documents: Mapping[str, Any], may_know: MayKnow
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the approval record with this id, and the names of the objects to which the record and its documents refer."""
     for kind in (facts.agreements, facts.change_requests, facts.requests):
@@ -88,7 +68,7 @@ def _approval(
             record = _record(found, may_know)
             referred = {*_texts(record), *_texts(documents)}
             there = (each for each in referred if each in facts.resources or each in facts.principals)
-            names = {each: _name(facts, store, each) for each in there if each == found.author or may_know(each)}
+            names = {each: _name(facts, source, each) for each in there if each == found.author or may_know(each)}
             yield {"record": record, "names": names}
 
 
@@ -109,15 +89,17 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 (whatever a document ho
             yield from _texts(each)
 
 
-def _name(facts: Snapshot, store: Documents, id: str) -> Any:  # noqa: ANN401 (a document's member)
+def _name(facts: Snapshot, source: DocumentSource, id: str) -> Any:  # noqa: ANN401 (a document's member)
     if PrincipalId(id) in facts.principals:
-        return (store.document("principal", id) or {}).get("name")
+        return (source.document("principal", id) or {}).get("name")
     return facts.full_name(ResourceId(id))
 
 
-def _documents(facts: Snapshot, store: Documents, resource: ResourceId) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _documents(
+    facts: Snapshot, source: DocumentSource, resource: ResourceId
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for kind in _kinds(facts, resource):
-        found = store.document(kind, resource)
+        found = source.document(kind, resource)
         if found is not None:
             yield kind, found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.control.kernel.idempotency import IdempotencyKey
 from headgate.control.kernel.metadata import CommandOutcome
-from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.versions import compute_upcoming_version, has_version
 from headgate.facts.ids import ResourceId
 
@@ -15,7 +15,6 @@ from headgate.facts.ids import ResourceId
 class WriteResponse:
     """The response to a write: its revision, the new version of the resource and the fields of the route."""
 
-    store: Store
     of: ResourceId | None
     made: Mapping[str, Any]
     once: IdempotencyKey | None
@@ -25,5 +24,5 @@ class WriteResponse:
         """Build the response; return the documents that keep it, none without an idempotency key."""
         self.answer = {"revision": outcome.facts.revision, **self.made}
         if self.of is not None and has_version(outcome.facts, self.of):
-            self.answer["version"] = compute_upcoming_version(outcome, self.store, self.of)
+            self.answer["version"] = compute_upcoming_version(outcome, self.of)
         return () if self.once is None else (self.once.answer_document(self.answer),)

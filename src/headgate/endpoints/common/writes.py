@@ -105,7 +105,7 @@ class Write:
 
     def reply(self, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> WriteResponse:
         """Return the response to the write, with the resource that it is about and these fields."""
-        return WriteResponse(self.organization.store, of, made, self.once)
+        return WriteResponse(of, made, self.once)
 
     def call_for(self, reply: WriteResponse) -> CommandMetadata:
         """Return the metadata of a command that stores this response and expects the version in `If-Match`.
