@@ -111,5 +111,5 @@ def _holds_on(
 ) -> bool:
     """Whether an assignment to exactly this subject, on this place, meets a membership requirement."""
     held = asked.facts.assignments.get(subject, NOTHING_HELD)
-    keys = asked.facts.assignments_on.get(place, NO_SUBJECTS).get(subject, ())
+    keys = asked.facts.assignments_on.get(place, NO_SUBJECTS).keys_of(subject)
     return any(given.role in rule.roles for given in _select_live(asked, model, (held[key] for key in keys)))

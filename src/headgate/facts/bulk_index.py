@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from immutables import Map
 
+from headgate.facts.assigned_subjects import AssignedSubjects, Key, Keys
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, SubjectId, TokenId
 from headgate.facts.index_updates import targets
 from headgate.facts.snapshot import (
@@ -23,8 +24,6 @@ from headgate.facts.snapshot import (
     ChangeRequest,
     Group,
     InstalledModel,
-    Key,
-    Keys,
     NameIndex,
     Principal,
     Resource,
@@ -81,9 +80,9 @@ def build_snapshot(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
 
 def _index_assignments(
     given: Sequence[Assignment],
-) -> tuple[Map[SubjectId, AssignmentIndex], Map[ResourceId, Map[SubjectId, Keys]]]:
+) -> tuple[Map[SubjectId, AssignmentIndex], Map[ResourceId, AssignedSubjects]]:
     held = defaultdict[SubjectId, list[tuple[Key, Assignment]]](list)
-    subjects: dict[ResourceId, Map[SubjectId, Keys]] = {}
+    subjects: dict[ResourceId, AssignedSubjects] = {}
     for place, here in groupby(given, attrgetter("resource")):
         # Most assignments share the role, and so the key, with others on the same resource.
         alone: dict[Key, Keys] = {}
@@ -93,7 +92,7 @@ def _index_assignments(
             keys = alone.setdefault(key, (key,))
             held[each.subject].append((keys[0], each))
             there[each.subject] = (*there[each.subject], *keys) if each.subject in there else keys
-        subjects[place] = Map(there)
+        subjects[place] = AssignedSubjects(Map(there))
     # One subject after the other, so that each map is built while its data is in the processor's cache.
     return Map((subject, Map(pairs)) for subject, pairs in held.items()), Map(subjects)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from immutables import Map
 
+from headgate.facts.assigned_subjects import Key
 from headgate.facts.changes import Relations
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId, TokenId
 from headgate.facts.snapshot import (
@@ -17,7 +18,6 @@ from headgate.facts.snapshot import (
     NO_SUBJECTS,
     NOTHING_HELD,
     Assignment,
-    Key,
     NameIndex,
     Resource,
     Snapshot,
@@ -60,12 +60,12 @@ def add_assignments(s: Snapshot, assignment: Assignment) -> Snapshot:
     subject, place = assignment.subject, assignment.resource
     key = (assignment.role, place, assignment.reason)
     there = s.assignments_on.get(place, NO_SUBJECTS)
-    keys = there.get(subject, ())
+    keys = there.keys_of(subject)
     return s._replace(
         assignments=s.assignments.set(subject, s.assignments.get(subject, NOTHING_HELD).set(key, assignment)),
         assignments_on=s.assignments_on
         if key in keys
-        else s.assignments_on.set(place, there.set(subject, tuple(sorted((*keys, key))))),
+        else s.assignments_on.set(place, there.with_keys(subject, tuple(sorted((*keys, key))))),
     )
 
 
@@ -77,7 +77,7 @@ def remove_assignments(s: Snapshot, assignments: Iterable[tuple[SubjectId, Key]]
             held = _set_or_remove(held, subject, held[subject].delete(key))
             there = subjects[key[1]]
             rest = tuple(each for each in there[subject] if each != key)
-            subjects = _set_or_remove(subjects, key[1], _set_or_remove(there, subject, rest))
+            subjects = _set_or_remove(subjects, key[1], there.with_keys(subject, rest))
     return s._replace(assignments=held, assignments_on=subjects)
 
 

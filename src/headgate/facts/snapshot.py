@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from immutables import Map
 
+from headgate.facts.assigned_subjects import AssignedSubjects, Key
 from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunId, SubjectId, TokenId
 
@@ -137,12 +138,6 @@ class InstalledModel:
         return self.versions[-1]
 
 
-Key = tuple[str, ResourceId, str]
-"""The key of an assignment among those of one subject: role, resource and reason."""
-
-Keys = tuple[Key, ...]
-"""The keys of one subject's assignments on one resource, sorted."""
-
 AssignmentIndex = Map[Key, Assignment]
 """The assignments of one subject."""
 
@@ -153,7 +148,7 @@ SUSPENDED = "suspended"
 """The attribute of an organization's own resource while the organization is suspended."""
 
 NO_NAMES: NameIndex = Map()
-NO_SUBJECTS: Map[SubjectId, Keys] = Map()
+NO_SUBJECTS = AssignedSubjects(Map())
 NOTHING_HELD: AssignmentIndex = Map()
 NO_GROUPS: frozenset[GroupId] = frozenset()
 NO_SETTINGS: Map[str, str] = Map()
@@ -184,7 +179,7 @@ class Snapshot(NamedTuple):
     groups: Map[GroupId, Group] = Map()
     memberships: Map[PrincipalId, frozenset[GroupId]] = Map()
     assignments: Map[SubjectId, AssignmentIndex] = Map()
-    assignments_on: Map[ResourceId, Map[SubjectId, Keys]] = Map()
+    assignments_on: Map[ResourceId, AssignedSubjects] = Map()
     custom_roles: Map[str, frozenset[str]] = Map()
     agreements: Map[ResourceId, Agreement] = Map()
     change_requests: Map[ResourceId, ChangeRequest] = Map()

@@ -27,7 +27,7 @@ def require_remaining_owner(view: CommandContext, leaving: SubjectId, *changes: 
     """
     subjects = (leaving, *view.facts.groups_of(PrincipalId(leaving)))
     there = view.facts.assignments_on.get(view.root, NO_SUBJECTS)
-    held = {role for subject in subjects for role, _, _ in there.get(subject, ())}
+    held = {role for subject in subjects for role, _, _ in there.keys_of(subject)}
     if view.caller is None or not held:
         return
     roles = owner_roles(view.model, view.facts.resources[view.root].type)

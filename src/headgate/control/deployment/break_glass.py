@@ -7,9 +7,10 @@ from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.commands import founder_role
+from headgate.facts.assigned_subjects import Key
 from headgate.facts.changes import PrincipalAdded, RoleAssigned
 from headgate.facts.ids import PrincipalId, SubjectId
-from headgate.facts.snapshot import Key, Snapshot
+from headgate.facts.snapshot import NO_SUBJECTS, Snapshot
 
 REASON = "break-glass"
 LONGEST = DAY
@@ -58,8 +59,8 @@ Broken = tuple[tuple[SubjectId, Key], ...]
 
 def break_glass_events(facts: Snapshot) -> Broken:
     """Return all break-glass assignments, active or not. The result changes only with the assignments on the organization."""
-    there = facts.assignments_on.get(facts.organization) if facts.organization else None
-    return tuple((subject, key) for subject, keys in (there or {}).items() for key in keys if key[2] == REASON)
+    there = facts.assignments_on.get(facts.organization, NO_SUBJECTS) if facts.organization else NO_SUBJECTS
+    return tuple((subject, key) for subject, keys in there.items() for key in keys if key[2] == REASON)
 
 
 def active_until(facts: Snapshot, broke: Broken, now: float) -> float | None:

@@ -4,15 +4,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from functools import lru_cache
-from itertools import starmap
 from typing import Any, cast
 
 from headgate.control.kernel.metadata import CommandOutcome, MayKnow, no_name
 from headgate.control.kernel.ports import DocumentSource
 from headgate.control.resources.document_kinds import document_kinds
-from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
-from headgate.facts.snapshot import NO_SUBJECTS, AccessRequest, Agreement, ChangeRequest, Keys, Snapshot
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import NO_SUBJECTS, AccessRequest, Agreement, ChangeRequest, Snapshot
 
 _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write, and no caller: they do not count for the version."""
@@ -40,22 +38,13 @@ def resource_version(facts: Snapshot, source: DocumentSource, resource: Resource
     stated = (
         *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
         dict(facts.settings.get(resource, {})),
-        sum(starmap(_hash_assignments, facts.assignments_on.get(resource, NO_SUBJECTS).items())),
+        facts.assignments_on.get(resource, NO_SUBJECTS).hash_sum,
         facts.run_as.get(resource),
         facts.governs.get(resource),
         *_approval(facts, source, resource, documents, may_know),
         documents,
     )
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_sorted).encode()).hexdigest()[:16]
-
-
-@lru_cache(maxsize=100_000)
-def _hash_assignments(subject: SubjectId, keys: Keys) -> int:
-    """Return a number for the assignments of a subject; the sum of those of all subjects does not depend on their order.
-
-    It is cached because a write changes the assignments of one subject, and a resource may have those of thousands.
-    """
-    return int.from_bytes(hashlib.sha256(json.dumps((subject, keys)).encode()).digest())
 
 
 def _approval(
