@@ -23,6 +23,7 @@ from headgate.control.kernel.ports import (
     RunConflictError,
 )
 from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow, RunUpdate
+from headgate.control.kernel.stores import NumberedEntry
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.changes import Change, ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
@@ -215,6 +216,9 @@ class FakeStores:
 
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
         return {root: self.log(root).head() for root in roots}
+
+    def newest_entry(self) -> NumberedEntry | None:
+        return None
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
         found = ((root, store.document(kind, id)) for root, store in self.of.items())

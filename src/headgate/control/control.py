@@ -78,6 +78,11 @@ class Control:
         return known.reopened, known.head
 
     @property
+    def head(self) -> Head:
+        """The newest known entry of the log, also while every question is refused."""
+        return self._follower.head
+
+    @property
     def is_refused(self) -> bool:
         """Whether every question is refused, because the log cannot be read."""
         return self._follower.is_refused

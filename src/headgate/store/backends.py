@@ -7,9 +7,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, TextClause
 
+from headgate.control.kernel.stores import NumberedEntry
+
 
 def _cannot_tell() -> bool:
     return True
+
+
+def _number_no_entry() -> None:
+    """Return None: the backend does not number the entries."""
 
 
 def _do_nothing(*_: Any) -> None:
@@ -37,6 +43,8 @@ class DatabaseBackend:
     """The lock of the connection, for a backend whose threads all share one connection."""
     moved: Callable[[], bool] = _cannot_tell
     """Whether another process may have written since the last call."""
+    newest: Callable[[], NumberedEntry | None] = _number_no_entry
+    """The newest entry of all logs with its number, or None."""
     announce: Callable[[Connection, str, int], None] = _do_nothing
     """Notify other processes of a log's new revision when the transaction commits."""
     alone: Callable[[Connection], None] = _do_nothing

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Executable, Row, Table
 
 from headgate.control.kernel.ports import StoreError
+from headgate.control.kernel.stores import NumberedEntry
 from headgate.store.backends import DatabaseBackend
 from headgate.store.connection_loss import FAILURES, build_store_error, retry_lost_read
 from headgate.store.schema import migrate_to_newest
@@ -56,6 +57,10 @@ class Database:
             return self.backend.moved()
         except FAILURES as error:
             raise self._unusable(error) from error
+
+    def newest_entry(self) -> NumberedEntry | None:
+        """Return the newest entry of all logs with its number; None if there is none, or if the backend does not number them."""
+        return self.backend.newest()
 
     def vacuum(self) -> None:
         """Remove erased rows from every file of the database, except pages that a reader still uses."""

@@ -12,7 +12,9 @@ from typing import Any, Final
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, text
 from sqlalchemy.dialects.sqlite import insert
 
-from headgate.control.kernel.ports import StoreError
+from headgate.control.kernel.ports import Head, StoreError
+from headgate.control.kernel.stores import NumberedEntry
+from headgate.facts.ids import ResourceId
 from headgate.store.backends import DatabaseBackend
 
 FILE = "headgate.db"
@@ -35,11 +37,12 @@ def in_folder(folder: Path) -> DatabaseBackend:
         ) from error
     url = URL.create("sqlite", database=str(folder / FILE))
     engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_SECONDS})
-    return replace(_backend(engine, nullcontext), moved=_Watch(engine))
+    watch = _Watch(engine)
+    return replace(_backend(engine, nullcontext), moved=watch.has_moved, newest=watch.newest_entry)
 
 
 class _Watch:
-    """Detects writes of other processes to the file since the last call, in microseconds: SQLite counts in shared memory.
+    """Detects writes to the file in microseconds: SQLite counts in shared memory, and the watch has a connection of its own.
 
     Besides the process that serves a data folder, only commands on the same machine write; they take effect at once.
     """
@@ -51,24 +54,32 @@ class _Watch:
         self._version = -1
         event.listen(engine, "engine_disposed", self._let_go)
 
-    def __call__(self) -> bool:
-        """Whether the file has changed since the last call. Raises `StoreError` if it cannot be read."""
+    def has_moved(self) -> bool:
+        """Return whether the file has changed since the last call. Raises `StoreError` if it cannot be read."""
         with self._lock:
-            try:
-                before, self._version = self._version, self._read()
-            except sqlite3.Error as error:
-                self._forget()
-                raise StoreError(
-                    f"the store `{self._engine.url.database}` cannot be read ({error}); check the disk and the permissions of the file"
-                ) from error
+            before, self._version = self._version, self._read("PRAGMA data_version")[0]
             return before != self._version
 
-    def _read(self) -> int:
-        if self._connection is None:
-            file = str(self._engine.url.database)
-            self._connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
-        found: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
-        return found
+    def newest_entry(self) -> NumberedEntry | None:
+        """Return the newest entry of all logs, or None. Raises `StoreError` if the file cannot be read.
+
+        SQLite gives each new row of the table the next number, because no row is ever deleted.
+        """
+        with self._lock:
+            found = self._read("SELECT rowid, log_id, revision, hash FROM log ORDER BY rowid DESC LIMIT 1")
+        return None if found is None else NumberedEntry(found[0], ResourceId(found[1]), Head(found[2], found[3]))
+
+    def _read(self, query: str) -> Any:
+        try:
+            if self._connection is None:
+                file = str(self._engine.url.database)
+                self._connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+            return self._connection.execute(query).fetchone()
+        except sqlite3.Error as error:
+            self._forget()
+            raise StoreError(
+                f"the store `{self._engine.url.database}` cannot be read ({error}); check the disk and the permissions of the file"
+            ) from error
 
     def _let_go(self, _: Engine) -> None:
         with self._lock:

@@ -10,6 +10,7 @@ from sqlalchemy import String, bindparam, cast, delete, func, select, union
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import Head, Pointer, StoreError
+from headgate.control.kernel.stores import NumberedEntry
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -103,6 +104,10 @@ class SqlStores:
         return dict.fromkeys(roots, Head()) | {
             ResourceId(row.log_id): _head_of(row.head) for row in self._database.rows(_HEADS, roots=roots)
         }
+
+    def newest_entry(self) -> NumberedEntry | None:
+        """Return the newest entry of all logs; None if there is none, or if the store is not a local file."""
+        return self._database.newest_entry()
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
         """Return a document of any log and the root of that log, for kinds with globally unique ids; None if there is none."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import Head, Store
-from headgate.control.kernel.stores import Stores
+from headgate.control.kernel.stores import NumberedEntry, Stores
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.facts.ids import ResourceId
@@ -38,6 +38,10 @@ class CaseStores:
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
         """Return the newest revision and hash of each of these logs."""
         return {root: self.log(root).head() for root in roots}
+
+    def newest_entry(self) -> NumberedEntry | None:
+        """Return None: the logs are in several stores."""
+        return None
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
         """Return the document of a kind with an id, and its log; None if no log has it."""

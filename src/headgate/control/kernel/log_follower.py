@@ -68,6 +68,11 @@ class LogFollower:
         return self._known
 
     @property
+    def head(self) -> Head:
+        """The newest known entry, also while no question may be answered."""
+        return self._known.head
+
+    @property
     def is_refused(self) -> bool:
         """Whether no question may be answered now."""
         return self._refusal is not None

@@ -1,12 +1,22 @@
 """Storage port of a deployment: finds and follows every log."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import Head, Store
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedEntry:
+    """An entry with its number among those of all logs: each new entry has the next number."""
+
+    number: int
+    log: ResourceId
+    head: Head
 
 
 class Stores(Protocol):
@@ -33,6 +43,10 @@ class Stores(Protocol):
 
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
         """Return the newest revision and hash of each of these logs, in one read."""
+        ...
+
+    def newest_entry(self) -> NumberedEntry | None:
+        """Return the newest entry of all logs, in microseconds; None if there is none, or if the store does not number them."""
         ...
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:

@@ -17,6 +17,7 @@ from headgate.control.kernel.model_source import ModelSource
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError
 from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.staleness import StalenessCheck
 from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.caller_validity import caller_invalid
@@ -129,13 +130,18 @@ class Organizations:
         self._lock = threading.Lock()
         self._opened: dict[ResourceId, Organization] = {}
         self._unreadable: dict[ResourceId, _Unreadable] = {}
-        self.head_reads = 0
-        """The number of reads of the newest revisions since the process began."""
+        self._staleness = StalenessCheck(stores)
+        self._refreshes = 0
 
     @property
     def deployment(self) -> Organization:
         """The deployment's own log: its users, and below it the organizations."""
         return self.open(DEPLOYMENT)
+
+    @property
+    def head_reads(self) -> int:
+        """The number of reads of the newest revisions since the process began."""
+        return self._refreshes + self._staleness.head_reads
 
     @property
     def home(self) -> ResourceId | None:
@@ -273,7 +279,7 @@ class Organizations:
 
         A log that cannot be read is refused from then on (`Control.catch_up`); the others are not. Raises `StoreError`.
         """
-        self.head_reads += 1
+        self._refreshes += 1
         with self._lock:
             # Waits for a log that is being opened: it may have been read before the newest entry was written.
             opened = tuple(self._opened)
@@ -282,13 +288,10 @@ class Organizations:
                 self._opened[root].control.catch_up(head)
 
     def is_stale(self) -> bool:
-        """Read the newest entry of every open log, and return whether `refresh` is needed. Waits for no other thread."""
+        """Return whether the store has entries of the open logs that are not known. Waits for no other thread."""
         if self._lock.locked():
             return True  # a log is being opened, and may have been read before the newest entry was written
-        self.head_reads += 1
-        opened = tuple(self._opened.values())
-        heads = self._stores.heads([each.id for each in opened])
-        return any(not each.control.is_at(heads[each.id]) for each in opened)
+        return self._staleness.is_stale({each.id: each.control for each in tuple(self._opened.values())})
 
     def keep(self) -> None:
         """Write due checkpoints and the last use of tokens. To be called now and then: no decision depends on it."""
