@@ -1,7 +1,8 @@
-"""Measures commits to a table with a large number of manifests: `python bench/commits.py [FILES_PER_MANIFEST]`.
+"""Measures commits to a table with a large number of manifests: `python bench/commits.py`.
 
 Prints the time of the first commit, which adds 200 manifests, of appends of one manifest, and of an overwrite
-that replaces all manifests, each as one request to the REST catalog.
+that replaces all manifests, each as one request to the REST catalog. If the table does not have the last snapshot then,
+the run ends with status 1. Options: `--quick` is a short test run, and each size has an option. See docs/benchmarks.md.
 """
 
 import statistics
@@ -10,6 +11,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,32 +33,52 @@ from pyiceberg.types import LongType, NestedField
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.options import chosen_sizes
 from tests.lake.catalog_harness import CatalogHarness, served
 
-MANIFESTS, APPENDS = 200, 30
 COLUMNS = range(1, 11)
 IO = PyArrowFileIO()
 
 
-def main() -> None:
-    """Commit to one table, and print the times."""
-    files = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Sizes of the measurement; each is an option of the command line."""
+
+    files: int = 1
+    """Files in each manifest."""
+    manifests: int = 200
+    """Manifests of the first commit."""
+    appends: int = 30
+    """Appends of one manifest."""
+
+
+QUICK = Effort(manifests=3, appends=2)
+
+
+def main() -> int:
+    """Commit to one table, and print the times; return the exit status."""
+    effort, _ = chosen_sizes("bench/commits.py", __doc__, Effort(), QUICK)
+    files, last = effort.files, effort.appends + 2
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as world:
         client = world.iceberg()
         client.create_namespace("raw")
         table = client.create_table("raw.t", Schema(*(NestedField(id, f"c{id}", LongType()) for id in COLUMNS)))
-        manifests = [manifest(table, 1, files) for _ in range(MANIFESTS)]
+        manifests = [manifest(table, 1, files) for _ in range(effort.manifests)]
         first = commit(world, table, 1, manifests)
         appends: list[float] = []
-        for snapshot in range(2, APPENDS + 2):
+        for snapshot in range(2, last):
             manifests.append(manifest(table, snapshot, files))
             appends.append(commit(world, table, snapshot, manifests))
-        last = APPENDS + 2
         overwrite = commit(world, table, last, [manifest(table, last, files)], "overwrite")
+        current = table.refresh().current_snapshot()
     print(f"{files} files in each manifest, milliseconds:")
-    print(f"first commit of {MANIFESTS} manifests {first:.0f}")
+    print(f"first commit of {effort.manifests} manifests {first:.0f}")
     print(f"append of one manifest: median {statistics.median(appends):.1f}, longest {max(appends):.1f}")
-    print(f"overwrite of {MANIFESTS + APPENDS} manifests {overwrite:.0f}")
+    print(f"overwrite of {effort.manifests + effort.appends} manifests {overwrite:.0f}")
+    if current is None or current.snapshot_id != last:
+        print(f"commits: the table has the snapshot {current}, and should have {last}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def manifest(table: Table, snapshot: int, files: int) -> ManifestFile:
@@ -119,4 +141,4 @@ def manifest_list(table: Table, snapshot: int, manifests: Iterable[ManifestFile]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

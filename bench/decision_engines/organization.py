@@ -29,6 +29,8 @@ class Sizes:
 
 
 USUAL = Sizes()
+SMALL = Sizes(users=40, groups=4, layers=10, tables=200, pipelines=40, grants=160)
+"""The sizes of a quick run."""
 VARIANTS: Mapping[str, Sizes] = {
     "usual": USUAL,
     "10 x data": replace(USUAL, tables=10 * USUAL.tables, grants=10 * USUAL.grants),

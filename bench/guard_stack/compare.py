@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from bench.guard_stack.effort import QUICK, Effort
-from bench.guard_stack.options import chosen
 from bench.guard_stack.report import Outcome, summary, table
 from bench.guard_stack.served import Served, served
 from bench.guard_stack.share import share
@@ -18,6 +17,7 @@ from bench.guard_stack.timing import WrongAnswerError
 from bench.guard_stack.tpch import generator, tpch
 from bench.guard_stack.upload import large_upload
 from bench.http_engines.figures import Aim
+from bench.options import chosen
 from headgate.app.settings.settings import default_settings
 from headgate.spark.toolchain.prepare import Toolchain, prepare
 

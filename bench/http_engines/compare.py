@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import uvloop
 
-from bench.decision_engines.organization import USUAL, Grant, Organization, Sizes, generate
+from bench.decision_engines.organization import SMALL, USUAL, Grant, Organization, Sizes, generate
 from bench.decision_engines.sample import Case as Asked
 from bench.decision_engines.sample import Sample, sample
 from bench.http_engines.case import Case, Exchange, WrongAnswerError
@@ -25,7 +25,6 @@ from bench.http_engines.serving import BATCH, Serving
 SERVERS: Mapping[str, type[Serving]] = {
     each.name: each for each in (HeadgateServing, HeadgateOnPostgres, OpaServing, OpenFgaServing)
 }
-SMALL = Sizes(users=40, groups=4, layers=10, tables=200, pipelines=40, grants=160)
 COMPARED_SECONDS = 60.0
 PATIENCE = 4
 """A figure is not measured again for a server that takes this many times as long as planned."""

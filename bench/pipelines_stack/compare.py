@@ -5,11 +5,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.guard_stack.options import chosen
 from bench.guard_stack.report import summary, table
 from bench.guard_stack.served import served
 from bench.guard_stack.timing import WrongAnswerError
 from bench.http_engines.figures import Aim
+from bench.options import chosen
 from bench.pipelines_stack.effort import QUICK, Effort
 from bench.pipelines_stack.parts import PARTS
 from bench.pipelines_stack.runs import Runs

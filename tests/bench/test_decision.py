@@ -1,5 +1,6 @@
 """The benchmark of decisions: it measures every engine in the same way, and detects wrong answers."""
 
+import re
 from dataclasses import replace
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from bench.decision_engines.oracle import Oracle, Question
 from bench.decision_engines.organization import LEVELS, USUAL, VARIANTS, Edge, Grant, Organization, Sizes, generate
 from bench.decision_engines.report import MEASURED, TARGETS
 from bench.decision_engines.sample import sample
+from tests.bench.quick import run_quick
 
 SMALL = Sizes(users=30, groups=4, layers=20, tables=200, pipelines=60, grants=200)
 CHECKS = 30
@@ -194,3 +196,10 @@ class TestAsking:
             WrongAnswerError, match=r"^forgetful: .*(should be False, and is True|lacks \['table-\d+'\])"
         ):
             asking.compare(measured, 1)
+
+
+def test_a_quick_run_measures_every_question() -> None:
+    printed = run_quick("decision")
+
+    assert re.search(r"^headgate: [\d,]+ answers agree with the oracle$", printed, re.MULTILINE)
+    assert all(re.search(rf"^{title} +p50 +[\d.]+ [µm]s", printed, re.MULTILINE) for title in MEASURED.values())

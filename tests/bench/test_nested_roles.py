@@ -1,18 +1,14 @@
-"""The measurement of nested roles runs, with a small tree, and prints its figures."""
+"""The measurement of nested roles works: a quick run measures both users."""
 
-import pytest
+import re
 
-from bench import nested_role_tree
+from tests.bench.quick import run_quick
 
 
-def test_the_measurement_of_nested_roles_prints_both_users(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(nested_role_tree, "ROLES", 200)
-    monkeypatch.setattr(nested_role_tree, "CHECKS", 10)
-    monkeypatch.setattr(nested_role_tree, "REVOKES", 3)
-    monkeypatch.setattr(nested_role_tree, "MICROSECONDS_AT_MOST", 1e6)
-    monkeypatch.setattr(nested_role_tree, "MILLISECONDS_AT_MOST", 1e6)
+def test_a_quick_run_measures_both_users() -> None:
+    printed = run_quick("nested_roles")
 
-    assert nested_role_tree.main() == 0
-    assert capsys.readouterr().out.count("revoke and fresh check median") == 2
+    assert "200 roles, nested 8 deep" in printed
+    assert len(re.findall(r"first check [\d.]+ ms", printed)) == 2
+    assert len(re.findall(r"  check +median +[\d.]+ µs", printed)) == 2
+    assert len(re.findall(r"revoke and fresh check median +[\d.]+ ms", printed)) == 2
