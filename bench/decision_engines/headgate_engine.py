@@ -32,9 +32,9 @@ _NEKT = load_model(
     "nekt.yaml",
     CONDITIONS,
 )
-_NOW = 0.0
+NOW = 0.0
 _ROOT, _PROJECT, _LAKE, _ALL = (ResourceId(name) for name in ("organization", "project", "lake", "All"))
-_ON_TABLE = {"viewer": "table.select", "editor": "table.insert"}
+ON_TABLE = {"viewer": "table.select", "editor": "table.insert"}
 _ON_PIPELINE = {"viewer": "query.describe", "editor": "query.edit"}
 
 
@@ -57,7 +57,7 @@ class HeadgateEngine(ChangingEngine):
     @override
     def table(self, question: Question) -> Check:
         """Check once."""
-        return self._check(question.user, _ON_TABLE[question.level], question.resource)
+        return self._check(question.user, ON_TABLE[question.level], question.resource)
 
     @override
     def pipeline(self, question: Question) -> Check:
@@ -66,24 +66,24 @@ class HeadgateEngine(ChangingEngine):
 
     def _check(self, user: str, action: str, resource: str) -> Check:
         asked = Asked(Caller(PrincipalId(user)), action, ResourceId(resource))
-        return lambda: self._engine.check(asked, _NOW).allowed
+        return lambda: self._engine.check(asked, NOW).allowed
 
     @override
     def readable(self, user: str) -> List:
         """List the resources."""
         caller = Caller(PrincipalId(user))
-        return lambda: self._engine.list_resources(caller, _ON_TABLE[LEVELS[0]], _NOW)
+        return lambda: self._engine.list_resources(caller, ON_TABLE[LEVELS[0]], NOW)
 
     @override
     def readers(self, table: str) -> List:
         """List the principals."""
-        return lambda: self._engine.list_principals(_ON_TABLE[LEVELS[0]], ResourceId(table), _NOW)
+        return lambda: self._engine.list_principals(ON_TABLE[LEVELS[0]], ResourceId(table), NOW)
 
     @override
     def revoke(self, grant: Grant) -> Check:
         """Apply the change, and advance the engine to the facts after it."""
         revoked = RoleRevoked(PrincipalId(grant.subject), grant.level, ResourceId(grant.place))
-        check = self._check(grant.subject, _ON_TABLE[LEVELS[0]], grant.place)
+        check = self._check(grant.subject, ON_TABLE[LEVELS[0]], grant.place)
 
         def call() -> bool:
             self._advance(revoked)
