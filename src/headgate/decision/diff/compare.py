@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.decision.candidates import candidate_principals
-from headgate.decision.context import EvaluationContext
+from headgate.decision.context import EvaluationContext, model_for
 from headgate.decision.diff.impact import Scope
 from headgate.decision.diff.results import Ability, SubjectImpact
 from headgate.decision.evaluator import Answers
@@ -27,11 +27,14 @@ _Allowed = tuple[str, str, frozenset[Ability]]
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedSide:
-    """One side of a comparison: an evaluator and a time (seconds since the epoch). `acting` and `words` are caches."""
+    """One side of a comparison: an evaluator and a time (seconds since the epoch). The other fields are caches."""
 
     answers: Answers
     now: float
     acting: dict[str, tuple[Ability, ...]] = field(default_factory=dict[str, tuple[Ability, ...]])
+    equal: dict[tuple[str, str], tuple[tuple[Ability, ...], ...]] = field(
+        default_factory=dict[tuple[str, str], tuple[tuple[Ability, ...], ...]]
+    )
     words: dict[_Allowed, str | None] = field(default_factory=dict[_Allowed, str | None])
 
     def is_allowed(self, question: Question) -> bool:
@@ -40,7 +43,7 @@ class EvaluatedSide:
 
     def model(self, resource: Resource) -> Model | None:
         """Return the model that decides on a resource."""
-        return self._build_context(resource).model(resource)
+        return model_for(self.answers.models, self.answers.facts, resource.type, resource.id)
 
     def abilities(self, type: str) -> tuple[Ability, ...]:
         """Return every ability on a type except assigning, under any model, as a bridge gives actions under another model."""
@@ -48,6 +51,18 @@ class EvaluatedSide:
             actions = {action for model in self.answers.models.values() for action in model.actions_on(type)}
             self.acting[type] = tuple(Ability(action) for action in sorted(actions))
         return self.acting[type]
+
+    def equal_abilities(self, model: Model, type: str) -> tuple[tuple[Ability, ...], ...]:
+        """Return the abilities on a type in groups: a principal has all or none of a group on each resource that the model decides on."""
+        if (model.name, type) not in self.equal:
+            groups: dict[tuple[object, ...], list[Ability]] = {}
+            for ability in self.abilities(type):
+                action = ability.action
+                bridges = [each for other in self.answers.models.values() for each in other.bridges]
+                bridged = tuple(action in each.actions for each in bridges)
+                groups.setdefault((model.roles_granting(action), model.needs.get(action), bridged), []).append(ability)
+            self.equal[model.name, type] = tuple(map(tuple, groups.values()))
+        return self.equal[model.name, type]
 
     def candidates(self, resource: Resource, roles: Collection[str]) -> set[PrincipalId]:
         """Return all principals that may hold one of the roles on the resource."""
@@ -117,6 +132,8 @@ def _on(
     before: _ResourceSide | None, after: _ResourceSide | None, concerned: _Affected, few: int
 ) -> Iterator[SubjectImpact]:
     was, will_be = _able(before, concerned, few), _able(after, concerned, few)
+    if was == will_be:
+        return
     nobody = frozenset[PrincipalId]()
     changed = {each: was.get(each, nobody) ^ will_be.get(each, nobody) for each in was.keys() | will_be.keys()}
     for who in nobody.union(*changed.values()):
@@ -132,7 +149,9 @@ def _able(place: _ResourceSide | None, concerned: _Affected, few: int) -> Abilit
         return {}
     known = place.moment.answers.facts.principals
     here = frozenset(who for who in concerned.acting if who in known)
-    able = {each: _find_able_principals(place, each, here, few) for each in place.moment.abilities(place.resource.type)}
+    able: dict[Ability, frozenset[PrincipalId]] = {}
+    for equal in place.moment.equal_abilities(place.model, place.resource.type):
+        able |= dict.fromkeys(equal, _find_able_principals(place, equal[0], here, few))
     giving, givers = _assignable(place), here & concerned.giving
     if giving and len(givers) > few:
         givers &= _possible_assigners(place)
