@@ -76,6 +76,13 @@ def test_each_java_and_each_set_of_jars_has_its_own_archive(home: Path, guard: P
     assert len(set(paths())) == 3
 
 
+def test_the_path_of_the_archive_does_not_need_the_modules_of_java(home: Path, guard: Path, tmp_path: Path) -> None:
+    """A Java can be a script that starts another one, as macOS and managers of versions have it."""
+    (home / "lib" / "modules").unlink()
+
+    assert archive_path(home / "bin" / "java", (guard,), tmp_path).name == "driver.jsa"
+
+
 def test_the_archive_and_its_base_are_the_only_files_that_a_build_leaves(
     home: Path, guard: Path, tmp_path: Path
 ) -> None:

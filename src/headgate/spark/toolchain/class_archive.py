@@ -108,11 +108,13 @@ def _environment() -> dict[str, str]:
 
 def _fingerprint(java: Path, jars: Sequence[Path]) -> str:
     """Return a digest of what the JVM compares: its own build, and the name, size and time of each jar."""
-    modules = java.resolve().parent.parent / "lib" / "modules"
+    program = java.resolve()
+    modules = program.parent.parent / "lib" / "modules"  # missing if the program is a script that starts another Java
     digest = hashlib.sha256()
-    for path in (modules, *jars, *sorted(spark_jars().glob("*"))):
-        found = path.stat()
-        digest.update(f"{path}\n{found.st_size}\n{found.st_mtime_ns}\n".encode())
+    for path in (program, modules, *jars, *sorted(spark_jars().glob("*"))):
+        with suppress(FileNotFoundError):
+            found = path.stat()
+            digest.update(f"{path}\n{found.st_size}\n{found.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:20]
 
 
