@@ -18,6 +18,8 @@ from .sample import Case, Sample
 
 _CASES = 40
 _WORKED_OUT = 5
+_MOST_MEMBERS = 50
+"""The largest group whose grants are revoked. For a larger one, what-if lists all holders in the lake, which takes minutes."""
 _READER = LEVELS[0]
 
 
@@ -68,7 +70,9 @@ class AnalyzingEngine(HeadgateEngine):
 def analysis_sample(organization: Organization, checks: Sample) -> Sample:
     """Return the cases of the analyses: the checks on tables to explain, and changes with the tables that users would lose."""
     chance = random.Random(3)  # noqa: S311 - the same changes each time
-    grants = [each for each in organization.grants if each.place in organization.layer_of]
+    small = {group for group, users in organization.groups.items() if len(users) <= _MOST_MEMBERS}
+    who = small.union(organization.users)
+    grants = [each for each in organization.grants if each.place in organization.layer_of and each.subject in who]
     members = [Membership(group, user) for group, users in organization.groups.items() for user in users]
     return {
         "explain_allow": [each for each in checks["table"] if each.right is True],
