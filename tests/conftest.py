@@ -95,6 +95,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     gc.disable()
     prepared = _toolchain()
     if isinstance(prepared, Toolchain):
+        _build_archive_once(prepared)
         return
     if IN_CI:
         pytest.fail(prepared, pytrace=False)
@@ -212,10 +213,10 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
     assert isinstance(prepared, Toolchain), prepared
     if "not soak" in request.config.option.markexpr:
         use_quick_compiler()
-    _build_archive_once(prepared)
     return prepared
 
 
+@cache
 def _build_archive_once(tools: Toolchain) -> None:
     """Build the class-data archive of drivers if the cache has none; the two halves of the tests wait for each other."""
     tools.class_archive.parent.mkdir(parents=True, exist_ok=True)

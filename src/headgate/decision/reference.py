@@ -239,9 +239,8 @@ def _may_assign(asked: EvaluationContext, model: Model, resource: Resource, verb
     if not is_own and not (is_custom and (is_removal or may_define)):
         return DenyReason("not-assignable", resource.id)
     person = subject or PrincipalId("")
-    if not (
-        is_removal or all(meets_membership(asked, model, s, person, kind, name, resource.id) for s in model.standing)
-    ):
+    standing = () if is_removal else model.standing
+    if not all(meets_membership(asked, model, each, person, kind, name, resource.id) for each in standing):
         return DenyReason("no-subject", resource.id)
     rules = [
         rule
@@ -258,10 +257,7 @@ def _may_assign(asked: EvaluationContext, model: Model, resource: Resource, verb
 def _by_rule(
     asked: EvaluationContext, model: Model, resource: Resource, rule: AssignRule, held: Sequence[GrantPath]
 ) -> tuple[GrantPath, ...]:
-    """Return the paths that satisfy the rule, of its holder and subject roles and its `needs`; empty if one is missing.
-
-    `held` are the paths of the roles that the caller holds on the resource.
-    """
+    """Return the paths that satisfy the rule, of its holder roles (among `held`), subject roles and `needs`; empty if one is missing."""
     on_resource = [way for way in held if way.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model

@@ -124,6 +124,19 @@ def test_a_cache_keeps_the_three_latest_archives(home: Path, guard: Path, tmp_pa
     assert [archive.exists() for archive in built] == [False, False, True, True, True]
 
 
+def test_a_build_deletes_what_a_killed_one_has_left(home: Path, guard: Path, tmp_path: Path) -> None:
+    program(home, WRITES)
+    folder = archive_path(home / "bin" / "java", (guard,), tmp_path / "cache").parent
+    old, recent = folder / "building-old", folder / "building-recent"
+    old.mkdir(parents=True)
+    recent.mkdir()
+    os.utime(old, (1, 1))
+
+    build(home, guard, tmp_path / "cache")
+
+    assert (old.exists(), recent.exists()) == (False, True)
+
+
 def test_a_cancelled_build_ends_its_java(home: Path, guard: Path, tmp_path: Path) -> None:
     program(home, f"echo $$ > {tmp_path}/pid; exec sleep 60")
     java = home / "bin" / "java"

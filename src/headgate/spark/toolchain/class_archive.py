@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from headgate.spark.toolchain.jars import classpath, spark_jars
 _FOLDER: Final = "class-archives"
 _NAME: Final = "driver.jsa"
 _BASE: Final = "java.jsa"
+_UNFINISHED: Final = "building-"
 _KEPT: Final = 3
 """The number of archives in a cache: each has 240 MB, and each installation of PySpark needs its own."""
 _BUILT_WITHIN: Final = 600.0
@@ -76,7 +78,8 @@ async def build_archive(java: Path, jars: Sequence[Path], archive: Path, nicenes
     """
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=archive.parent, prefix="building-") as folder:
+        _delete_abandoned(archive.parent)
+        with tempfile.TemporaryDirectory(dir=archive.parent, prefix=_UNFINISHED) as folder:
             await _build(_Builder(java, niceness), jars, archive, Path(folder))
         _delete_oldest(archive.parent.parent)
     except OSError as error:
@@ -116,6 +119,13 @@ def _fingerprint(java: Path, jars: Sequence[Path]) -> str:
             found = path.stat()
             digest.update(f"{path}\n{found.st_size}\n{found.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:20]
+
+
+def _delete_abandoned(folder: Path) -> None:
+    """Delete what a build has left whose process was killed."""
+    for unfinished in folder.glob(f"{_UNFINISHED}*"):
+        if time.time() - unfinished.stat().st_mtime > 2 * _BUILT_WITHIN:
+            shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _delete_oldest(folder: Path) -> None:
