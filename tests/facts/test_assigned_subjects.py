@@ -8,7 +8,7 @@ from headgate.facts.assigned_subjects import AssignedSubjects, Keys
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 
 PLACE = ResourceId("raw")
-NOBODY = AssignedSubjects(Map())
+EMPTY = AssignedSubjects(Map())
 SUBJECTS = st.sampled_from([PrincipalId(each) for each in ("ann", "ben", "eve")])
 KEYS = st.sets(st.sampled_from(["viewer", "editor"])).map(
     lambda roles: tuple((role, PLACE, "") for role in sorted(roles))
@@ -19,7 +19,7 @@ KEYS = st.sets(st.sampled_from(["viewer", "editor"])).map(
 def test_a_hash_that_changes_update_equals_one_that_is_computed(
     changes: list[tuple[SubjectId, Keys]], known_from: int
 ) -> None:
-    found, held = NOBODY, dict[SubjectId, Keys]()
+    found, held = EMPTY, dict[SubjectId, Keys]()
     for number, (subject, keys) in enumerate(changes):
         if number >= known_from:
             assert found.hash_sum == AssignedSubjects(Map(held)).hash_sum
@@ -47,7 +47,7 @@ def test_the_hash_depends_on_the_subject_the_role_and_the_reason() -> None:
 
 def test_a_subject_without_assignments_has_no_keys() -> None:
     ann = PrincipalId("ann")
-    found = NOBODY.with_keys(ann, (("viewer", PLACE, ""),))
+    found = EMPTY.with_keys(ann, (("viewer", PLACE, ""),))
 
     assert found.keys_of(ann) == (("viewer", PLACE, ""),)
     assert found.with_keys(ann, ()).keys_of(ann) == ()

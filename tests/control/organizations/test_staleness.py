@@ -1,4 +1,4 @@
-"""Staleness is found whoever writes, and costs no read of the logs while only this process writes."""
+"""Staleness is found after a write of any process, and costs no read of the logs while only this process writes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing

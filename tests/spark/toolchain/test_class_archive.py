@@ -103,6 +103,15 @@ def test_the_error_of_a_failed_build_has_the_last_line_of_java(home: Path, guard
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
+def test_an_archive_that_a_failing_java_has_written_is_not_kept(home: Path, guard: Path, tmp_path: Path) -> None:
+    program(home, WRITES + 'case "$3" in -Xshare:dump) ;; *) echo port in use; exit 1 ;; esac')
+
+    with pytest.raises(ToolchainError, match="port in use"):
+        build(home, guard, tmp_path / "cache")
+
+    assert not list((tmp_path / "cache").rglob("driver.jsa"))
+
+
 def test_the_error_of_an_unusable_cache_says_that_drivers_start_without_the_archive(
     home: Path, guard: Path, tmp_path: Path
 ) -> None:

@@ -56,9 +56,9 @@ class EvaluatedSide:
         """Return the abilities on a type in groups: a principal has all or none of a group on each resource that the model decides on."""
         if (model.name, type) not in self.equal:
             groups: dict[tuple[object, ...], list[Ability]] = {}
+            bridges = [each for other in self.answers.models.values() for each in other.bridges]
             for ability in self.abilities(type):
                 action = ability.action
-                bridges = [each for other in self.answers.models.values() for each in other.bridges]
                 bridged = tuple(action in each.actions for each in bridges)
                 groups.setdefault((model.roles_granting(action), model.needs.get(action), bridged), []).append(ability)
             self.equal[model.name, type] = tuple(map(tuple, groups.values()))

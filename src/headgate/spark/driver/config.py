@@ -142,7 +142,7 @@ def java_command(settings: DriverSettings) -> tuple[str, ...]:
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-Xshare:auto",  # an archive of other jars is ignored
         *archive,
-        "-XX:ReservedCodeCacheSize=256m",  # for the code of statements; when it is full, the JVM stops to compile
+        "-XX:ReservedCodeCacheSize=256m",  # for the code of statements; when it is full, the JVM stops compiling
         *CLOSED,
         f"-Xss{STACK_MIB}m",
         f"-Djava.io.tmpdir={settings.scratch}",

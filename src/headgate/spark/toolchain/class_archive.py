@@ -39,17 +39,20 @@ class _Builder:
     niceness: int
 
     async def run(self, *options: str, archive: Path) -> None:
-        """Run Java until it has written the archive. Raises `ToolchainError` with its last lines if it has not."""
-        said = await self._run(str(self.java), "-XX:+UseParallelGC", *options)
-        self._require_written(archive, said)
+        """Run Java until it has written the archive. Raises `ToolchainError` with its last lines if it fails or has not.
 
-    def _require_written(self, archive: Path, said: str) -> None:
-        if not archive.exists():
+        A Java that fails may have written an archive of the few classes that it had loaded.
+        """
+        code, said = await self._run(str(self.java), "-XX:+UseParallelGC", *options)
+        self._require_written(archive, code, said)
+
+    def _require_written(self, archive: Path, code: int | None, said: str) -> None:
+        if code != 0 or not archive.exists():
             last = "\n".join(said.splitlines()[-_ERROR_LINES:])
             message = f"`{self.java}` did not build the class-data archive `{archive.name}`, so drivers start without it, which takes some seconds more:\n{last}"
             raise ToolchainError(message)
 
-    async def _run(self, *command: str) -> str:
+    async def _run(self, *command: str) -> tuple[int | None, str]:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=_environment()
         )
@@ -58,12 +61,12 @@ class _Builder:
                 os.setpriority(os.PRIO_PROCESS, process.pid, self.niceness)
             said, _ = await asyncio.wait_for(process.communicate(), _BUILT_WITHIN)
         except TimeoutError:
-            return f"it did not end within {_BUILT_WITHIN:.0f} s"
+            return None, f"it did not end within {_BUILT_WITHIN:.0f} s"
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        return said.decode(errors="replace")
+        return process.returncode, said.decode(errors="replace")
 
 
 def archive_path(java: Path, jars: Sequence[Path], cache: Path) -> Path:
@@ -124,8 +127,9 @@ def _fingerprint(java: Path, jars: Sequence[Path]) -> str:
 def _delete_abandoned(folder: Path) -> None:
     """Delete what a build has left whose process was killed."""
     for unfinished in folder.glob(f"{_UNFINISHED}*"):
-        if time.time() - unfinished.stat().st_mtime > 2 * _BUILT_WITHIN:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        with suppress(FileNotFoundError):  # its build has ended meanwhile
+            if time.time() - unfinished.stat().st_mtime > 2 * _BUILT_WITHIN:
+                shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _delete_oldest(folder: Path) -> None:
